@@ -1,0 +1,1 @@
+"""Rows to answers: reads only, one question per file."""

@@ -1,0 +1,1 @@
+"""Answers to pictures and documents: Streamlit pages, charts, reports."""

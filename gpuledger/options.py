@@ -1,0 +1,58 @@
+"""Options that several commands share: where the ledger is, where the configuration is."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ingest.config import Configuration, load_configuration
+
+DEFAULT_LEDGER = "gpuledger.duckdb"
+DEFAULT_CONFIG = "gpuledger.toml"
+
+Command = Callable[..., Any]
+
+
+def ledger_option(command: Command) -> Command:
+    """Adds `--ledger PATH`, passed as `ledger_path`."""
+    return click.option(
+        "--ledger",
+        "ledger_path",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=DEFAULT_LEDGER,
+        envvar="GPULEDGER_LEDGER",
+        show_default=True,
+        help="The ledger; also GPULEDGER_LEDGER.",
+    )(command)
+
+
+def config_option(command: Command) -> Command:
+    """Adds `--config PATH`, passed as `configuration`, read and checked."""
+    return click.option(
+        "--config",
+        "configuration",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=None,
+        callback=_load,
+        help=f"The configuration (default {DEFAULT_CONFIG} in the working directory, if any).",
+    )(command)
+
+
+def format_option(command: Command) -> Command:
+    """Adds `--format table|csv|json`, passed as `output_format`."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(["table", "csv", "json"]),
+        default="table",
+        show_default=True,
+        help="How stdout is written; the cells are the same.",
+    )(command)
+
+
+def _load(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Configuration:
+    if path is None:
+        default = Path(DEFAULT_CONFIG)
+        path = default if default.exists() else None
+    return load_configuration(path)

@@ -1,0 +1,1 @@
+"""Calls to charges: the virtual-time kernel, its partitions, prices by the token."""

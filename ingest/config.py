@@ -1,0 +1,196 @@
+"""`gpuledger.toml` as frozen values: pools, prices, mapping, budgets, SLOs.
+
+Owns what the configuration means. Refuses unknown keys (naming the nearest known one), values of
+the wrong kind, and pools or prices that contradict themselves.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from ingest.errors import ConfigurationError
+
+Money = Annotated[Decimal, msgspec.Meta(ge=0)]
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool from one instant on; a later entry of the same name supersedes it.
+
+    `schedule` is "always" or windows such as "mon-fri 08:00-20:00" in the configured time zone.
+    """
+
+    name: str
+    models: tuple[str, ...] = ()
+    gpu: str | None = None
+    gpus_per_replica: Annotated[float, msgspec.Meta(gt=0)] = 1
+    replicas: Annotated[int, msgspec.Meta(ge=0)] = 1
+    price_per_gpu_hour: Money | None = None
+    effective_from: datetime | None = msgspec.field(name="from", default=None)
+    schedule: Literal["always"] | tuple[str, ...] = "always"
+
+
+class TokenPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """Prices of a model that is rented by the token, per million tokens, from one instant on."""
+
+    model: str
+    provider: str | None = None
+    input_per_mtok: Money
+    output_per_mtok: Money
+    cache_read_per_mtok: Money | None = None
+    cache_write_per_mtok: Money | None = None
+    currency: str | None = None
+    effective_from: datetime | None = msgspec.field(name="from", default=None)
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Money that the calls matching `scope` may cost in `month` (YYYY-MM)."""
+
+    scope: dict[str, str]
+    month: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
+    amount: Money
+
+
+class Slo(msgspec.Struct, frozen=True, kw_only=True):
+    """What an endpoint promises: 95th percentiles in seconds."""
+
+    endpoint: str
+    ttft_p95_s: float | None = None
+    tpot_p95_s: float | None = None
+
+
+class ExchangeRate(msgspec.Struct, frozen=True, kw_only=True):
+    """One unit of `source` is worth `rate` units of `target` from `effective_from` on."""
+
+    source: str
+    target: str
+    rate: Annotated[Decimal, msgspec.Meta(gt=0)]
+    effective_from: datetime = msgspec.field(name="from")
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the configuration file can say; an empty file is this with its defaults."""
+
+    currency: str = "USD"
+    timezone: str = "UTC"
+    content: Literal["full", "hash", "off"] = "hash"
+    hash_key: str | None = None
+    memory_limit: str = "4GB"
+    pools: tuple[Pool, ...] = ()
+    token_prices: tuple[TokenPrice, ...] = ()
+    map: dict[str, tuple[str, ...]] = {}
+    budgets: tuple[Budget, ...] = ()
+    slos: tuple[Slo, ...] = ()
+    exchange_rates: tuple[ExchangeRate, ...] = ()
+
+
+MAPPABLE_COLUMNS = (
+    "endpoint",
+    "feature",
+    "team",
+    "tenant",
+    "user_id",
+    "service",
+    "environment",
+    "region",
+    "pool",
+    "replica",
+    "adapter",
+    "model",
+    "provider",
+    "conversation_id",
+)
+"""Columns of a call that `[map]` may fill; the values are `resource.NAME` or `attribute.NAME`."""
+
+
+def load_configuration(path: Path | None) -> Configuration:
+    """The configuration at `path`; the defaults where `path` is None.
+
+    Raises `ConfigurationError` with the key, the file and the nearest known name.
+    """
+    if path is None:
+        return Configuration()
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"no configuration at {path}; name another with --config"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is no valid TOML: {error}") from error
+    _refuse_unknown_keys(raw, Configuration, str(path), "")
+    try:
+        configuration = msgspec.convert(raw, Configuration, strict=True)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    _refuse_contradictions(configuration, path)
+    return configuration
+
+
+def instant_ns(at: datetime | None) -> int | None:
+    """Nanoseconds since 1970 of a configured instant; a naive one is taken as UTC."""
+    if at is None:
+        return None
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    delta = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000_000 + delta.microseconds * 1_000
+
+
+def _refuse_unknown_keys(raw: Mapping[str, Any], kind: type, path: str, where: str) -> None:
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    for key, value in raw.items():
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(fields)}"
+            raise ConfigurationError(f"{path}: unknown key {where + key!r}; {hint}")
+        element = _struct_inside(fields[key])
+        if element is not None and isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, dict):
+                    _refuse_unknown_keys(item, element, path, f"{key}[{index}].")
+
+
+def _struct_inside(kind: Any) -> type[msgspec.Struct] | None:
+    if get_origin(kind) is tuple:
+        element = get_args(kind)[0]
+        if isinstance(element, type) and issubclass(element, msgspec.Struct):
+            return element
+    return None
+
+
+def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
+    try:
+        ZoneInfo(configuration.timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ConfigurationError(
+            f"{path}: timezone {configuration.timezone!r} is unknown; use a name such as Asia/Tokyo"
+        ) from None
+    seen: set[tuple[str, int | None]] = set()
+    for pool in configuration.pools:
+        key = (pool.name, instant_ns(pool.effective_from))
+        if key in seen:
+            raise ConfigurationError(
+                f"{path}: pool {pool.name!r} has two entries from the same instant; remove one"
+            )
+        seen.add(key)
+    for column, sources in configuration.map.items():
+        if column not in MAPPABLE_COLUMNS:
+            near = difflib.get_close_matches(column, MAPPABLE_COLUMNS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(MAPPABLE_COLUMNS)}"
+            raise ConfigurationError(f"{path}: [map] cannot fill {column!r}; {hint}")
+        for source in sources:
+            if not source.startswith(("resource.", "attribute.")):
+                raise ConfigurationError(
+                    f"{path}: [map] {column} reads {source!r}; "
+                    "a source begins with 'resource.' or 'attribute.'"
+                )

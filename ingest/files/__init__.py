@@ -1,0 +1,1 @@
+"""Paths to bytes: archives, compression, recognition of what is no data."""

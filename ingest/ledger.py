@@ -1,0 +1,199 @@
+"""The only door to the database: opens a ledger, brings its schema forward, says who holds it.
+
+Owns the DuckDB file, its settings and its transactions. Refuses a ledger of another version, a
+second writer, and any path that is not a ledger. Everyone else is given the connection.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import duckdb
+
+from ingest.errors import (
+    LedgerError,
+    LedgerLockedError,
+    LedgerMissingError,
+    LedgerVersionError,
+)
+from ingest.schema import current_version, migrations
+
+Connection = duckdb.DuckDBPyConnection
+"""What the rest of the product is given; nobody else imports the driver."""
+
+LOCK_RETRY_S = 0.1
+
+
+class Ledger:
+    """An open ledger. `connection` runs SQL; time is UTC and no Python name is read as a table."""
+
+    def __init__(self, connection: Connection, path: Path | None, *, is_writable: bool) -> None:
+        self.connection = connection
+        self.path = path
+        self.is_writable = is_writable
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file."""
+        self.connection.close()
+
+    def fact(self, name: str) -> str | None:
+        """The ledger's value for `name` in `ledger_facts`, None where it has none."""
+        row = self.connection.execute(
+            "select value from ledger_facts where name = $name", {"name": name}
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Keep `value` under `name`."""
+        self.connection.execute(
+            "insert or replace into ledger_facts values ($name, $value)",
+            {"name": name, "value": value},
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """All or nothing: what runs inside is committed together, or not at all."""
+        self.connection.execute("begin transaction")
+        try:
+            yield self.connection
+        except BaseException:
+            self.connection.execute("rollback")
+            raise
+        self.connection.execute("commit")
+
+
+def open_for_writing(
+    path: Path | None, *, memory_limit: str | None = None, wait_s: float = 2.0
+) -> Ledger:
+    """The ledger at `path`, created where absent and brought to the current schema.
+
+    `path=None` is a ledger in memory. Raises `LedgerLockedError` where another process still
+    holds the file after `wait_s` seconds, `LedgerVersionError` for a ledger from a newer version.
+    """
+    if path is not None and not path.parent.exists():
+        raise LedgerMissingError(
+            f"the folder {path.parent} does not exist; create it or choose another --ledger"
+        )
+    ledger = Ledger(
+        _connect(path, is_writable=True, memory_limit=memory_limit, wait_s=wait_s),
+        path,
+        is_writable=True,
+    )
+    _migrate(ledger)
+    return ledger
+
+
+def open_for_reading(path: Path, *, memory_limit: str | None = None, wait_s: float = 2.0) -> Ledger:
+    """The ledger at `path` for reading; several readers may hold it at once.
+
+    Raises `LedgerMissingError` where there is none, `LedgerLockedError` while a writer holds it.
+    """
+    if not path.exists():
+        raise LedgerMissingError(
+            f"no ledger at {path}; make one with `gpuledger ingest PATH --ledger {path}`, "
+            "or name another with --ledger"
+        )
+    connection = _connect(path, is_writable=False, memory_limit=memory_limit, wait_s=wait_s)
+    ledger = Ledger(connection, path, is_writable=False)
+    version = _version(ledger)
+    if version != current_version():
+        ledger.close()
+        raise LedgerVersionError(
+            f"{path} has schema version {version}, this gpuledger reads {current_version()}; "
+            + (
+                "run any `gpuledger ingest` on it to bring it forward"
+                if version < current_version()
+                else "use the newer gpuledger that wrote it"
+            )
+        )
+    return ledger
+
+
+def _connect(
+    path: Path | None, *, is_writable: bool, memory_limit: str | None, wait_s: float
+) -> Connection:
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "python_enable_replacements": False,
+    }
+    if memory_limit is not None:
+        settings["memory_limit"] = memory_limit
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            connection = duckdb.connect(
+                ":memory:" if path is None else str(path),
+                read_only=not is_writable,
+                config=settings,
+            )
+            break
+        except duckdb.IOException as error:
+            if "lock" not in str(error).lower():
+                raise LedgerError(_not_a_ledger(path, error)) from error
+            if time.monotonic() >= deadline:
+                raise LedgerLockedError(
+                    f"{path} is in use by another process ({_holder(error)}); wait for it to "
+                    "finish, stop it, or work on a copy"
+                ) from error
+            time.sleep(LOCK_RETRY_S)
+        except duckdb.Error as error:
+            raise LedgerError(_not_a_ledger(path, error)) from error
+    connection.execute("set timezone = 'UTC'")
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
+def _not_a_ledger(path: Path | None, error: Exception) -> str:
+    first_line = str(error).splitlines()[0]
+    return f"{path} cannot be opened as a ledger: {first_line}; name another with --ledger"
+
+
+def _holder(error: Exception) -> str:
+    found = re.search(r"PID \d+", str(error))
+    return found.group() if found else "it holds the lock"
+
+
+def _version(ledger: Ledger) -> int:
+    try:
+        return int(ledger.fact("schema_version") or 0)
+    except duckdb.CatalogException:
+        return 0
+
+
+def _migrate(ledger: Ledger) -> None:
+    version = _version(ledger)
+    if version > current_version():
+        ledger.close()
+        raise LedgerVersionError(
+            f"{ledger.path} has schema version {version}, newer than {current_version()}; "
+            "use the newer gpuledger that wrote it"
+        )
+    if version == 0 and _has_tables(ledger):
+        ledger.close()
+        raise LedgerError(
+            f"{ledger.path} is a DuckDB file but no ledger; name another with --ledger"
+        )
+    for migration in migrations():
+        if migration.version > version:
+            with ledger.transaction() as connection:
+                connection.execute(migration.sql)
+                ledger.set_fact("schema_version", str(migration.version))
+
+
+def _has_tables(ledger: Ledger) -> bool:
+    row = ledger.connection.execute("select count(*) from duckdb_tables()").fetchone()
+    return row is not None and int(row[0]) > 0

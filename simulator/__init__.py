@@ -1,0 +1,1 @@
+"""Scenario, replay on an engine, comparison; asks analysis, writes through ingest."""
