@@ -1,0 +1,242 @@
+"""Five exclusive token buckets from the counts that a source reports.
+
+Owns how reported counts are told apart: cache counts inside or outside of input, reasoning inside
+or outside of output. Refuses to guess by vendor, to go below zero, and to read "absent" as 0.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+MAX_TOKENS = 2**53
+"""Beyond this a double is no exact count any more, and no call is that long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buckets:
+    """Token counts of one call: each token is in one bucket; None means not known.
+
+    The fields are columns of `calls`; `tokens_note` says what had to be assumed.
+    """
+
+    uncached_input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    visible_output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    reported_input_tokens: int | None = None
+    reported_output_tokens: int | None = None
+    reported_total_tokens: int | None = None
+    tokens_source: str = "unknown"
+    tokens_note: str | None = None
+
+    @property
+    def input_tokens(self) -> int | None:
+        """Tokens of the whole prompt, cached or not."""
+        if self.uncached_input_tokens is None:
+            return None
+        return (
+            self.uncached_input_tokens
+            + (self.cache_read_tokens or 0)
+            + (self.cache_write_tokens or 0)
+        )
+
+    @property
+    def output_tokens(self) -> int | None:
+        """Tokens generated, seen or not."""
+        if self.visible_output_tokens is None:
+            return None
+        return self.visible_output_tokens + (self.reasoning_tokens or 0)
+
+    def columns(self) -> dict[str, Any]:
+        """Column name to value, as `Call(**...)` takes them."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """The counts of one source after tolerant reading."""
+
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_write: int | None
+    reasoning: int | None
+    total: int | None
+
+    @property
+    def cached(self) -> int:
+        return (self.cache_read or 0) + (self.cache_write or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One way to understand the counts; `total` is what it makes of input and output."""
+
+    is_cache_outside: bool
+    is_reasoning_outside: bool
+    input: int
+    output: int
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output
+
+
+def token_count(value: object) -> int | None:
+    """Tokens as a whole number from 0; None for what is no count.
+
+    Integers sent as strings or doubles are read; NaN, fractions, negatives and booleans are not.
+    """
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            try:
+                value = float(value)
+            except ValueError:
+                return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and (not math.isfinite(value) or value != int(value)):
+        return None
+    return int(value) if 0 <= value <= MAX_TOKENS else None
+
+
+def buckets(  # noqa: PLR0913 - one argument for each count that sources report
+    *,
+    input_tokens: object = None,
+    output_tokens: object = None,
+    cache_read_tokens: object = None,
+    cache_write_tokens: object = None,
+    reasoning_tokens: object = None,
+    total_tokens: object = None,
+    streamed_chunks: object = None,
+) -> Buckets:
+    """The five exclusive buckets, in tokens, from counts as reported.
+
+    Cache counts are parts of input unless arithmetic denies it: they exceed input, or only the sum
+    with them gives the total. Reasoning is a part of output unless the total, or its own size,
+    shows that it was left out. `streamed_chunks` stands in for output that nobody reported: at
+    least one token a chunk.
+    """
+    named = {
+        "input": input_tokens,
+        "output": output_tokens,
+        "cache_read": cache_read_tokens,
+        "cache_write": cache_write_tokens,
+        "reasoning": reasoning_tokens,
+        "total": total_tokens,
+    }
+    reported = _Reported(**{name: token_count(value) for name, value in named.items()})
+    notes = [
+        f"{name} {value!r} is no count"
+        for name, value in named.items()
+        if value is not None and token_count(value) is None
+    ]
+    reading, assumed = _most_plausible(reported)
+    result = _exclusive(reported, reading)
+    return _with_chunks(
+        replace(result, tokens_note="; ".join(notes + assumed) or None),
+        token_count(streamed_chunks),
+    )
+
+
+def _most_plausible(reported: _Reported) -> tuple[_Reading, list[str]]:
+    """The reading that the counts allow and the total confirms, with what it had to assume."""
+    possible = list(_possible_readings(reported))
+    first = possible[0]
+    if reported.total is None or reported.input is None or reported.output is None:
+        return first, _assumptions(reported, first)
+    confirmed = [reading for reading in possible if reading.total == reported.total]
+    if confirmed:
+        ambiguous = ["total fits several readings of cache and reasoning, the first is assumed"]
+        return confirmed[0], ambiguous if len(confirmed) > 1 else []
+    if first.is_cache_outside:
+        return _without_cache_in_total(reported, possible)
+    return first, [f"total {reported.total} is not input {first.input} + output {first.output}"]
+
+
+def _possible_readings(reported: _Reported) -> Iterator[_Reading]:
+    """Every reading in which no part exceeds its whole, the usual one first.
+
+    Reasoning above output is taken as a part all the same where the total leaves no room for it.
+    """
+    known_input, known_output = reported.input or 0, reported.output or 0
+    reasoning = reported.reasoning or 0 if reported.output is not None else 0
+    leaves_no_room = reported.total == known_input + known_output
+    cache_choices = _where(reported.cached, known_input)
+    reasoning_choices = _where(reasoning, known_output)
+    if reasoning_choices == [True] and leaves_no_room:
+        reasoning_choices = [False]
+    for is_reasoning_outside, is_cache_outside in product(reasoning_choices, cache_choices):
+        yield _Reading(
+            is_cache_outside=is_cache_outside,
+            is_reasoning_outside=is_reasoning_outside,
+            input=known_input + (reported.cached if is_cache_outside else 0),
+            output=known_output + (reasoning if is_reasoning_outside else 0),
+        )
+
+
+def _where(part: int, whole: int) -> list[bool]:
+    """Whether `part` may lie outside of `whole`: no, perhaps, surely."""
+    if part == 0:
+        return [False]
+    return [True] if part > whole else [False, True]
+
+
+def _without_cache_in_total(
+    reported: _Reported, possible: list[_Reading]
+) -> tuple[_Reading, list[str]]:
+    """The reading for a source whose total leaves cached tokens out as its input does."""
+    for reading in possible:
+        if reading.is_cache_outside and reading.total - reported.cached == reported.total:
+            return reading, ["total leaves cached tokens out"]
+    first = possible[0]
+    return first, [f"total {reported.total} is not input {first.input} + output {first.output}"]
+
+
+def _assumptions(reported: _Reported, reading: _Reading) -> list[str]:
+    """What is assumed where no total decides."""
+    if not reported.reasoning or reported.output is None:
+        return []
+    if reading.is_reasoning_outside:
+        return ["reasoning exceeds output, assumed to come on top"]
+    return ["reasoning assumed to be part of output"]
+
+
+def _exclusive(reported: _Reported, reading: _Reading) -> Buckets:
+    uncached = reported.input
+    if uncached is not None and not reading.is_cache_outside:
+        uncached -= reported.cached
+    visible, reasoning = reported.output, reported.reasoning
+    if visible is not None and reasoning is not None and not reading.is_reasoning_outside:
+        reasoning = min(reasoning, visible)
+        visible -= reasoning
+    is_known = reported.input is not None or reported.output is not None
+    return Buckets(
+        uncached_input_tokens=uncached,
+        cache_read_tokens=reported.cache_read,
+        cache_write_tokens=reported.cache_write,
+        visible_output_tokens=visible,
+        reasoning_tokens=reasoning,
+        reported_input_tokens=reported.input,
+        reported_output_tokens=reported.output,
+        reported_total_tokens=reported.total,
+        tokens_source="reported" if is_known else "unknown",
+    )
+
+
+def _with_chunks(result: Buckets, chunks: int | None) -> Buckets:
+    """The buckets with output estimated from streamed chunks where no output was reported."""
+    if not chunks or result.visible_output_tokens is not None:
+        return result
+    note = f"at least {chunks} output tokens: one for each streamed chunk"
+    return replace(
+        result,
+        visible_output_tokens=max(chunks - (result.reasoning_tokens or 0), 0),
+        tokens_source="estimated",
+        tokens_note=note if result.tokens_note is None else f"{result.tokens_note}; {note}",
+    )
