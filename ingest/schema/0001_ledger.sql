@@ -213,7 +213,7 @@ create table charges (
 -- One replica over one UTC day: the unit of computing charges again.
 create table charge_partitions (
     partition_id integer primary key,
-    pool varchar not null,
+    pool varchar,                         -- null: calls that are priced by the token
     replica varchar,                      -- null: calls of which only the pool is known
     day integer not null,                 -- days since 1970
     is_stale boolean not null
@@ -223,6 +223,7 @@ create table charge_partitions (
 create table token_charges (
     call_no bigint not null,
     cohort_id integer not null,
+    partition_id integer not null,
     token_cost decimal(18, 9) not null,
     currency varchar not null,
     price_source varchar not null,        -- "configuration", or the catalogue and its version
