@@ -53,10 +53,10 @@ class Ledger:
 
     def fact(self, name: str) -> str | None:
         """The ledger's value for `name` in `ledger_facts`, None where it has none."""
-        row = self.connection.execute(
+        rows = self.connection.execute(
             "select value from ledger_facts where name = $name", {"name": name}
-        ).fetchone()
-        return None if row is None else str(row[0])
+        ).fetchall()  # an unread result would refuse the next statement
+        return str(rows[0][0]) if rows else None
 
     def set_fact(self, name: str, value: str) -> None:
         """Keep `value` under `name`."""
