@@ -1,0 +1,1 @@
+"""The engines a trace is replayed on, one adapter each."""
