@@ -4,28 +4,18 @@ Owns which source of time wins and whether the instants can be true. Refuses to 
 impossible time: the call keeps what was observed and says `invalid`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 TimingSource = Literal["engine", "stream", "span", "tokens"]
 TimingQuality = Literal["ok", "invalid", "unknown"]
 
 NS_PER_S = 1_000_000_000
-EARLIEST_AT = 946_684_800 * NS_PER_S
-"""2000-01-01: no call of a language model is older, such a clock was never set."""
-MAX_AT = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phases:
-    """Instants of one call in nanoseconds since 1970, and where they come from."""
-
-    arrived_at: int | None = None
-    started_at: int | None = None
-    first_token_at: int | None = None
-    ended_at: int | None = None
-    timing_source: TimingSource = "tokens"
-    timing_quality: TimingQuality = "unknown"
+LATEST_AT = 2**63 - 1
+ROUNDING_NS = 1_000_000
+"""Exporters round durations to a millisecond: less than that contradicts nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +29,46 @@ class EngineLatency:
     e2e_s: float | None = None
 
     @property
-    def is_known(self) -> bool:
-        """Whether these durations place the phases: without a first token they do not."""
-        return self.ttft_s is not None or (self.queue_s is not None and self.prefill_s is not None)
+    def places_phases(self) -> bool:
+        """Whether start of service and first token follow: two of queue, prefill, TTFT do it."""
+        known = [at for at in (self.queue_s, self.prefill_s, self.ttft_s) if at is not None]
+        return len(known) >= 2
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether no duration is negative and the first token comes before the end."""
+        durations = (self.queue_s, self.prefill_s, self.decode_s, self.ttft_s, self.e2e_s)
+        if any(duration is not None and duration < 0 for duration in durations):
+            return False
+        if self.ttft_s is None or self.e2e_s is None:
+            return True
+        return self.ttft_s <= self.e2e_s + ROUNDING_NS / NS_PER_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one view of a call says about time: its span, durations, the first token it saw."""
+
+    started_at: int | None
+    ended_at: int | None
+    latency: EngineLatency = EngineLatency()
+    first_token_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phases:
+    """Instants of one call in nanoseconds since 1970, and where they come from."""
+
+    arrived_at: int | None = None
+    started_at: int | None = None
+    first_token_at: int | None = None
+    ended_at: int | None = None
+    timing_source: TimingSource = "tokens"
+    timing_quality: TimingQuality = "unknown"
+
+    def columns(self) -> dict[str, Any]:
+        """Column name to value, as `Call(**...)` takes them."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def quality(
@@ -50,15 +77,125 @@ def quality(
     first_token_at: int | None,
     ended_at: int | None,
 ) -> TimingQuality:
-    """`ok`, `invalid` (the instants contradict each other) or `unknown` (no duration).
+    """`ok`, `invalid` (the instants contradict each other) or `unknown` (no place in time).
 
-    A call without `started_at` is in service from its arrival.
+    A call without `started_at` is in service from its arrival; one without `ended_at` has a place
+    but no duration, which is `ok`: its phases are estimated from tokens.
     """
     known = [at for at in (arrived_at, started_at, first_token_at, ended_at) if at is not None]
-    if any(not EARLIEST_AT <= at <= MAX_AT for at in known):
+    if any(not 0 <= at <= LATEST_AT for at in known):
         return "invalid"
-    if known != sorted(known):
+    if any(later < earlier for earlier, later in pairwise(known)):
         return "invalid"
-    if ended_at is None or (started_at is None and arrived_at is None):
-        return "unknown"
-    return "ok"
+    return "unknown" if arrived_at is None and started_at is None else "ok"
+
+
+def phases(observations: Sequence[Observation]) -> Phases:
+    """The instants of one call from all its views, innermost first.
+
+    The engine's durations win, then a first token that somebody saw, then the bare span.
+    """
+    for view in observations:
+        if view.latency.places_phases and view.started_at is not None:
+            return _engine_phases(view.started_at, view.latency, view.ended_at)
+    arrived_at = _first(view.started_at for view in observations)
+    ended_at = _first(view.ended_at for view in observations)
+    first_token_at = _first_token(observations, arrived_at, ended_at)
+    source: TimingSource = "span" if ended_at is not None else "tokens"
+    if first_token_at is not None:
+        source = "stream"
+    return _judged(arrived_at, None, first_token_at, ended_at, source)
+
+
+def nanoseconds(seconds: float) -> int:
+    """Whole nanoseconds in `seconds`."""
+    return round(seconds * NS_PER_S)
+
+
+def refused(found: Phases) -> Phases:
+    """The instants of a call that the server refused: it never was in service."""
+    if found.timing_quality != "ok" or found.ended_at is None:
+        return found
+    return _judged(found.arrived_at, found.ended_at, None, found.ended_at, found.timing_source)
+
+
+def _engine_phases(arrived_at: int, latency: EngineLatency, span_ended_at: int | None) -> Phases:
+    """Arrival + queue, + prefill, + decode: as vLLM and SGLang measure them."""
+    seen_at = None if latency.ttft_s is None else arrived_at + nanoseconds(latency.ttft_s)
+    started_at = arrived_at + nanoseconds(latency.queue_s or 0)
+    if latency.queue_s is None and seen_at is not None and latency.prefill_s is not None:
+        started_at = seen_at - nanoseconds(latency.prefill_s)
+    if latency.prefill_s is None:
+        first_token_at = seen_at
+    else:
+        first_token_at = started_at + nanoseconds(latency.prefill_s)
+        if _prefill_contains_queue(latency):
+            first_token_at = seen_at
+    if latency.decode_s is not None and first_token_at is not None:
+        ended_at: int | None = first_token_at + nanoseconds(latency.decode_s)
+    elif latency.e2e_s is not None:
+        ended_at = arrived_at + nanoseconds(latency.e2e_s)
+    else:
+        ended_at = span_ended_at
+    found = _judged(arrived_at, started_at, first_token_at, ended_at, "engine")
+    return found if latency.is_possible else _invalid(found)
+
+
+def _prefill_contains_queue(latency: EngineLatency) -> bool:
+    """SGLang measures prefill from dispatch, so that queue and prefill exceed the TTFT."""
+    if latency.queue_s is None or latency.prefill_s is None or latency.ttft_s is None:
+        return False
+    tolerance_s = ROUNDING_NS / NS_PER_S
+    return (
+        latency.queue_s + latency.prefill_s > latency.ttft_s + tolerance_s
+        and latency.prefill_s <= latency.ttft_s + tolerance_s
+    )
+
+
+def _first_token(
+    observations: Sequence[Observation], arrived_at: int | None, ended_at: int | None
+) -> int | None:
+    """The first token as the innermost view saw it; an outer view counts where it can be true."""
+    for position, view in enumerate(observations):
+        at = view.first_token_at
+        if at is None:
+            continue
+        if ended_at is not None and 0 < at - ended_at <= ROUNDING_NS:
+            return ended_at
+        if position == 0 or _is_within(at, arrived_at, ended_at):
+            return at
+    return None
+
+
+def _is_within(at: int, begin: int | None, end: int | None) -> bool:
+    return (begin is None or begin <= at) and (end is None or at <= end)
+
+
+def _judged(
+    arrived_at: int | None,
+    started_at: int | None,
+    first_token_at: int | None,
+    ended_at: int | None,
+    source: TimingSource,
+) -> Phases:
+    return Phases(
+        arrived_at=_storable(arrived_at),
+        started_at=_storable(started_at),
+        first_token_at=_storable(first_token_at),
+        ended_at=_storable(ended_at),
+        timing_source=source,
+        timing_quality=quality(arrived_at, started_at, first_token_at, ended_at),
+    )
+
+
+def _invalid(found: Phases) -> Phases:
+    return Phases(**{**found.columns(), "timing_quality": "invalid"})
+
+
+def _storable(at: int | None) -> int | None:
+    """`at`, or None where a 64-bit integer cannot hold it."""
+    return at if at is not None and abs(at) <= LATEST_AT else None
+
+
+def _first(instants: Any) -> int | None:
+    return next((at for at in instants if at is not None), None)
