@@ -39,6 +39,12 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
+def configuration_path(path: Path | None) -> Path | None:
+    """`path` where it is given, else the default file if there is one, else None."""
+    default = Path(DEFAULT_CONFIG)
+    return default if path is None and default.exists() else path
+
+
 def format_option(command: Command) -> Command:
     """Adds `--format table|csv|json`, passed as `output_format`."""
     return click.option(
@@ -52,7 +58,4 @@ def format_option(command: Command) -> Command:
 
 
 def _load(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Configuration:
-    if path is None:
-        default = Path(DEFAULT_CONFIG)
-        path = default if default.exists() else None
-    return load_configuration(path)
+    return load_configuration(configuration_path(path))
