@@ -53,6 +53,7 @@ FieldName = Literal[
     "ttft_s",
     "first_token_time",
     "workflow_name",
+    "prompt_name",
     "tool_name",
     "tool_arguments",
     "tool_result",

@@ -1,0 +1,93 @@
+"""What surrounds each span: mapped values, route, workflow and root, from the root down.
+
+Owns the one pass that hands facts from parent to child, so that a deep trace costs no more than a
+flat one. Refuses to look inside a call: only what encloses it is here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.calls.aliases import AliasTable, Reading
+from ingest.calls.mapping import ColumnMap, Found
+from ingest.calls.roles import MODEL_ROLES, Part
+from ingest.calls.tree import Tree
+from ingest.records import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The nearest facts at or above one span.
+
+    `around_engine` is `found` without what engine spans say. `model_server_route` is a route that
+    only names a model server. `has_root` says that the trace's root is here and is no model call.
+    """
+
+    found: Found
+    around_engine: Found
+    service_around_engine: str | None
+    route: str | None
+    model_server_route: str | None
+    workflow: str | None
+    top_name: str
+    has_root: bool
+
+
+def contexts(
+    tree: Tree, parts: Sequence[Part], columns: ColumnMap, table: AliasTable
+) -> list[Context]:
+    """The context of every span of `tree`, by its index."""
+    found: list[Context] = []
+    for index, (span, parent) in enumerate(zip(tree.spans, tree.parents, strict=True)):
+        above = None if parent is None else found[parent]
+        if above is None:
+            is_call = parts[index].role in MODEL_ROLES
+            above = _empty(span, has_root=not tree.is_cut[index] and not is_call)
+        found.append(_inside(above, span, parts[index], columns, table))
+    return found
+
+
+def _empty(top: Span, *, has_root: bool) -> Context:
+    return Context(
+        found={},
+        around_engine={},
+        service_around_engine=None,
+        route=None,
+        model_server_route=None,
+        workflow=None,
+        top_name=top.name,
+        has_root=has_root,
+    )
+
+
+def _inside(
+    above: Context, span: Span, part: Part, columns: ColumnMap, table: AliasTable
+) -> Context:
+    """The context at `span`, whose parent's is `above`."""
+    own = columns.found_on(span)
+    found = {**above.found, **own} if own else above.found
+    around, service = above.around_engine, above.service_around_engine
+    if not part.is_engine:
+        around = {**around, **own} if own else around
+        service = span.service or service
+    route, model_server_route = above.route, above.model_server_route
+    own_route = span.attributes.get("http.route") if span.kind == "server" else None
+    if own_route in table.endpoint.model_server_routes:
+        model_server_route = str(own_route)
+    elif own_route:
+        route = str(own_route)
+    return Context(
+        found=found,
+        around_engine=around,
+        service_around_engine=service,
+        route=route,
+        model_server_route=model_server_route,
+        workflow=_workflow(span, part, table) or above.workflow,
+        top_name=above.top_name,
+        has_root=above.has_root,
+    )
+
+
+def _workflow(span: Span, part: Part, table: AliasTable) -> str | None:
+    """The workflow or agent that `span` is, or says that it belongs to."""
+    named: str | None = Reading(span.attributes, table).first("workflow_name")
+    return named or (span.name if part.role == "agent" else None)

@@ -1,0 +1,76 @@
+"""What a span is: a model call, an embedding, an agent, a tool, a retrieval, a server, or neither.
+
+Owns the recognition, by declared kind first and by what only model calls carry second. Refuses to
+take a start-up span or a plain HTTP span for a call.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ingest.calls.aliases import AliasTable, Role, as_text
+from ingest.records import Json, Span
+
+MODEL_ROLES: frozenset[Role] = frozenset({"model", "embedding"})
+TRANSPARENT_ROLES: frozenset[Role] = frozenset({"server", "other"})
+"""Spans between two views of one call: HTTP clients, gateways, middleware."""
+
+_HTTP = ("http.route", "http.request.method", "http.method", "url.path", "http.target")
+_LATENCY_PREFIX = "gen_ai.latency."
+_ENGINE_REQUEST_NAME = "llm_request"
+_OPERATION_BY_REQUEST_ID = {
+    "chatcmpl": "chat",
+    "cmpl": "text_completion",
+    "embd": "embeddings",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a span is in its trace; `operation` is None where the span does not tell it."""
+
+    role: Role
+    operation: str | None = None
+    is_engine: bool = False
+
+
+def part_of(span: Span, table: AliasTable) -> Part:
+    """The part that `span` plays in its trace."""
+    is_engine = _is_engine(span)
+    for attribute, values in table.roles.items():
+        declared = as_text(span.attributes.get(attribute))
+        known = values.get(declared) if declared is not None else None
+        if known is not None:
+            operation = known.operation or _operation(span)
+            return Part(known.role, operation, is_engine and known.role in MODEL_ROLES)
+    if is_engine or _looks_like_a_model_call(span.attributes, table):
+        operation = _operation(span)
+        return Part("embedding" if operation == "embeddings" else "model", operation, is_engine)
+    if span.kind == "server" and any(name in span.attributes for name in _HTTP):
+        return Part("server")
+    return Part("other")
+
+
+def _is_engine(span: Span) -> bool:
+    """Whether the model server itself wrote this span about one request."""
+    if any(name.startswith(_LATENCY_PREFIX) for name in span.attributes):
+        return True
+    is_vllm = span.name == _ENGINE_REQUEST_NAME or (span.scope or "").startswith("vllm")
+    return is_vllm and any(name.startswith("gen_ai.usage.") for name in span.attributes)
+
+
+def _looks_like_a_model_call(attributes: Mapping[str, Json], table: AliasTable) -> bool:
+    """Whether a span without a declared kind carries what only model calls carry."""
+    for field in ("input_tokens", "output_tokens"):
+        for alias in table.fields[field].names:
+            if alias.path is None and attributes.get(alias.name) is not None:
+                return True
+    has_model = "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes
+    return has_model and ("gen_ai.system" in attributes or "gen_ai.provider.name" in attributes)
+
+
+def _operation(span: Span) -> str | None:
+    """The operation by signs of the request itself, None where there are none."""
+    if "llm.prompts.0.prompt.text" in span.attributes:
+        return "text_completion"
+    request_id = as_text(span.attributes.get("gen_ai.request.id")) or ""
+    return _OPERATION_BY_REQUEST_ID.get(request_id.partition("-")[0])
