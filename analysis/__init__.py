@@ -1,1 +1,1 @@
-"""Rows to answers: reads only, one question per file."""
+"""Rows to answers: one question per file. Reads the ledger and never writes to it."""

@@ -1,0 +1,117 @@
+"""Half-open stretches of time, cut in a time zone.
+
+Owns what `2026-10`, `2026-10-05` and `2026-10-05T13:00` mean: their first instant in the zone, so
+that `--since 2026-10 --until 2026-11` is October, be it 744 hours long or 743.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from analysis.errors import WrongQuestionError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+QUARTER_NS = 900_000_000_000
+
+_MONTH = re.compile(r"(\d{4})-(\d{2})$")
+_FRACTION = re.compile(r"(.*:\d{2})\.(\d{1,9})(.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """From `since` up to but without `until`, nanoseconds since 1970; `timezone` cuts days.
+
+    None is "as far as the ledger goes".
+    """
+
+    since: int | None = None
+    until: int | None = None
+    timezone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        zone_named(self.timezone)
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise WrongQuestionError(
+                f"the window ends at {instant_text(self.until, self.timezone)}, not after its "
+                f"begin {instant_text(self.since, self.timezone)}"
+            )
+
+    @classmethod
+    def parse(cls, since: str | None, until: str | None, timezone: str) -> Self:
+        """The window between two texts, each a month, a date or a datetime in `timezone`."""
+        zone = zone_named(timezone)
+        return cls(
+            since=None if since is None else parse_instant(since, zone),
+            until=None if until is None else parse_instant(until, zone),
+            timezone=timezone,
+        )
+
+    @classmethod
+    def month(cls, month: str, timezone: str) -> Self:
+        """The calendar month `YYYY-MM` in `timezone`."""
+        first = _first_of_month(month)
+        if first is None:
+            raise WrongQuestionError(f"{month!r} is no month; write it as 2026-10")
+        following = (first.replace(day=1) + timedelta(days=32)).replace(day=1)
+        zone = zone_named(timezone)
+        return cls(
+            since=_ns(datetime(first.year, first.month, 1, tzinfo=zone)),
+            until=_ns(datetime(following.year, following.month, 1, tzinfo=zone)),
+            timezone=timezone,
+        )
+
+    def text(self) -> str:
+        """The window in words, in its own zone."""
+        since = "the first call" if self.since is None else instant_text(self.since, self.timezone)
+        until = "the last call" if self.until is None else instant_text(self.until, self.timezone)
+        return f"{since} to {until} ({self.timezone})"
+
+
+def zone_named(name: str) -> ZoneInfo:
+    """The time zone `name`; raises `WrongQuestionError` where there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, IsADirectoryError):
+        raise WrongQuestionError(
+            f"time zone {name!r} is unknown; use a name such as Asia/Tokyo"
+        ) from None
+
+
+def parse_instant(text: str, zone: ZoneInfo) -> int:
+    """Nanoseconds since 1970 of the first instant of `text`; one with an offset keeps it."""
+    first = _first_of_month(text)
+    if first is not None:
+        return _ns(datetime(first.year, first.month, 1, tzinfo=zone))
+    fraction = _FRACTION.match(text)
+    whole = f"{fraction.group(1)}{fraction.group(3)}" if fraction else text
+    try:
+        at = datetime.fromisoformat(whole)
+    except ValueError:
+        raise WrongQuestionError(
+            f"{text!r} is no time; write 2026-10, 2026-10-05 or 2026-10-05T13:00"
+        ) from None
+    below_second = int(fraction.group(2).ljust(9, "0")) if fraction else 0
+    return _ns(at if at.tzinfo is not None else at.replace(tzinfo=zone)) + below_second
+
+
+def instant_text(at: int, timezone: str) -> str:
+    """RFC 3339 text of `at` in `timezone`, with as many decimals as it needs."""
+    seconds, below = divmod(at, 1_000_000_000)
+    local = (EPOCH + timedelta(seconds=seconds)).astimezone(zone_named(timezone))
+    fraction = f".{below:09d}".rstrip("0") if below else ""
+    whole = local.isoformat()
+    return f"{whole[:19]}{fraction}{whole[19:]}"
+
+
+def _first_of_month(text: str) -> date | None:
+    found = _MONTH.match(text)
+    if found is None or not 1 <= int(found.group(2)) <= 12:
+        return None
+    return date(int(found.group(1)), int(found.group(2)), 1)
+
+
+def _ns(at: datetime) -> int:
+    delta = at.astimezone(UTC) - EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000_000 + delta.microseconds * 1_000
