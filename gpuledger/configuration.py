@@ -1,0 +1,64 @@
+"""`gpuledger config`: what the configuration file was understood to say.
+
+Owns how a configuration is shown. Refuses to show a hash key.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+import polars as pl
+
+from gpuledger.exits import ExitCode
+from gpuledger.options import config_option, format_option
+from gpuledger.output import Format, write_frame, write_json
+from ingest.config import Configuration
+
+SHOWN_KEY = "(set)"
+
+
+@click.group("config")
+def configuration() -> None:
+    """Pools, prices, mapping, budgets and SLOs as understood."""
+
+
+@configuration.command("check")
+@config_option
+def check(configuration: Configuration) -> int:
+    """Print "ok"; exit with 4 and the reason where the file cannot be understood."""
+    if configuration == Configuration():
+        click.echo("nothing is configured; the defaults hold", err=True)
+    click.echo("ok")
+    return ExitCode.DONE
+
+
+@configuration.command("show")
+@format_option
+@config_option
+def show(configuration: Configuration, output_format: Format) -> int:
+    """Print every key with its value, the defaults included."""
+    understood = msgspec.to_builtins(configuration, builtin_types=())
+    if understood["hash_key"] is not None:
+        understood["hash_key"] = SHOWN_KEY
+    if output_format == "json":
+        write_json(understood)
+    else:
+        rows = list(_flat("", understood))
+        frame = pl.DataFrame(rows, schema={"key": pl.String, "value": pl.String}, orient="row")
+        write_frame(frame, output_format)
+    return ExitCode.DONE
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, str | None]]:
+    """Pairs such as `pools[0].name` and `chat-h100`, in the order of the file's keys."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _flat(f"{key}.{name}" if key else name, inner)
+    elif isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
+        for index, item in enumerate(value):
+            yield from _flat(f"{key}[{index}]", item)
+    elif isinstance(value, dict | list | tuple):
+        yield key, ", ".join(str(item) for item in value) or None
+    else:
+        yield key, None if value is None else str(value)

@@ -1,0 +1,188 @@
+"""`gpuledger ingest`: files into the ledger.
+
+Owns the progress bar, the table of what became of each source, and the exit code. Refuses to
+stop at a bad file: it is named, and the others are taken.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from gpuledger.exits import ExitCode
+from gpuledger.options import config_option, ledger_option
+from gpuledger.output import Format, write_frame
+from ingest.config import Configuration, load_configuration
+from ingest.deliver import DeliveryResult, deliver_paths
+from ingest.deliver import Progress as Advance
+from ingest.errors import ConfigurationError, LedgerError
+from ingest.files import Source
+from ingest.ledger import open_for_writing
+from ingest.readers import reader_named
+
+RESULT_SCHEMA = {
+    "source": pl.String,
+    "format": pl.String,
+    "read": pl.Int64,
+    "new": pl.Int64,
+    "duplicate": pl.Int64,
+    "rejected": pl.Int64,
+    "conflict": pl.Int64,
+}
+
+
+def _known_format(
+    _context: click.Context, _parameter: click.Parameter, name: str | None
+) -> str | None:
+    if name is not None:
+        try:
+            reader_named(name)
+        except LedgerError as error:
+            raise click.BadParameter(str(error)) from None
+    return name
+
+
+def _only_map(
+    _context: click.Context, _parameter: click.Parameter, path: Path | None
+) -> Mapping[str, tuple[str, ...]] | None:
+    if path is None:
+        return None
+    loaded = load_configuration(path)
+    if not loaded.map or loaded != Configuration(map=loaded.map):
+        raise ConfigurationError(
+            f"{path}: a file for --map holds one table, [map]; give the rest with --config"
+        )
+    return loaded.map
+
+
+@click.command("ingest")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option(
+    "--format",
+    "format_name",
+    callback=_known_format,
+    metavar="NAME",
+    help="The reader to use; else the content decides. `gpuledger formats` lists them.",
+)
+@click.option(
+    "--map",
+    "map_override",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_only_map,
+    metavar="FILE",
+    help="A TOML file with a [map] table, in place of the configuration's.",
+)
+@click.option(
+    "--content",
+    type=click.Choice(["hash", "full", "off"]),
+    help="What is stored of prompts and completions; else as configured.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 3 where a record was rejected.")
+@click.option(
+    "--output",
+    "output_format",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How the table on stdout is written.",
+)
+@ledger_option
+@config_option
+def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
+    paths: tuple[str, ...],
+    format_name: str | None,
+    map_override: Mapping[str, tuple[str, ...]] | None,
+    content: Literal["hash", "full", "off"] | None,
+    strict: bool,
+    output_format: Format,
+    ledger_path: Path,
+    configuration: Configuration,
+) -> int:
+    """Take files, folders, globs or `-` into the ledger; a second run adds nothing."""
+    if content is not None:
+        configuration = msgspec.structs.replace(configuration, content=content)
+    memory_limit = configuration.memory_limit
+    with open_for_writing(ledger_path, memory_limit=memory_limit) as ledger, _bar() as advance:
+        results = deliver_paths(
+            ledger,
+            paths,
+            configuration,
+            format_name=format_name,
+            map_override=map_override,
+            progress=advance,
+        )
+    write_frame(_frame(results), output_format)
+    _tell(results)
+    return _exit_code(results, strict=strict)
+
+
+def _frame(results: Sequence[DeliveryResult]) -> pl.DataFrame:
+    rows = [
+        {
+            "source": result.source,
+            "format": result.format_name,
+            **(asdict(result.counts) if result.counts else {}),
+        }
+        for result in results
+    ]
+    return pl.DataFrame(rows, schema=RESULT_SCHEMA)
+
+
+def _tell(results: Sequence[DeliveryResult]) -> None:
+    """Say on stderr which sources could not be read and why records were rejected."""
+    for result in results:
+        if result.error is not None:
+            click.echo(f"not read: {result.source}: {result.error}", err=True)
+        for reason in result.reject_reasons:
+            click.echo(
+                f"rejected: {result.source}: {reason.count} × {reason.reason} "
+                f"(first: {reason.first_position})",
+                err=True,
+            )
+
+
+def _exit_code(results: Sequence[DeliveryResult], *, strict: bool) -> ExitCode:
+    if any(result.error is not None for result in results):
+        return ExitCode.NOT_USABLE
+    if strict and any(result.counts and result.counts.rejected for result in results):
+        return ExitCode.RECORDS_REJECTED
+    return ExitCode.DONE
+
+
+@contextmanager
+def _bar() -> Iterator[Advance | None]:
+    """A progress bar on stderr where that is a terminal; None where it is not."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Advance(bar)
+
+
+class _Advance:
+    """Moves one task of a progress bar, which stands for the source that is being read."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=None)
+        self._source: Source | None = None
+
+    def __call__(self, source: Source) -> None:
+        if source is not self._source:
+            self._source = source
+            self._bar.reset(self._task, description=source.name, total=source.size_bytes)
+        self._bar.update(self._task, completed=source.read_position())

@@ -1,0 +1,142 @@
+"""Calls into the ledger: upserted on their identity, together with their cohorts.
+
+Owns `call_id`, and the digest and fullness of a call. Refuses to decide what a call is: records
+come from readers and from `ingest.calls`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from hashlib import blake2b
+from operator import attrgetter
+
+import orjson
+import pyarrow as pa
+
+from ingest.ledger import Connection
+from ingest.records import Call, Reject
+from ingest.store.arrow import Row, append, arrow_table, fitting_table
+from ingest.store.deliveries import MergeCounts
+from ingest.store.statements import statement
+
+CALL_ID_PREFIX = "call_id:"
+"""An identity that begins so carries the `call_id` itself, as an exported ledger does."""
+
+COST_STEP = Decimal("0.000000001")
+MAX_USAGE = 16**12 - 1
+REMEMBERED_COHORTS = 100_000
+"""Cohorts that a delivery remembers having staged; beyond, it begins to remember anew."""
+
+TEXTS = ("prompt", "completion")
+COMPUTED = ("call_id", "delivery_id", "fullness", "digest", "cohort_digest", "is_derived")
+
+
+def call_id_of(identity: str) -> str:
+    """32 hex digits, the same for the same identity wherever it came from."""
+    if identity.startswith(CALL_ID_PREFIX):
+        return identity.removeprefix(CALL_ID_PREFIX)
+    return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+@dataclass(slots=True)
+class CallStage:
+    """Puts the calls of one delivery beside the ledger, in columns that the ledger itself names."""
+
+    connection: Connection
+    delivery_id: int
+    _schema: pa.Schema = field(init=False)
+    _cohort_schema: pa.Schema = field(init=False)
+    _facts_of: Callable[[Call], Row] = field(init=False)
+    _texts_of: Callable[[Call], Row] = field(init=False, default=attrgetter(*TEXTS))
+    _dimensions_of: Callable[[Call], Row] = field(init=False)
+    _cohorts: dict[Row, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        staged = self.connection.sql("select * from staged_calls").limit(0).to_arrow_table().schema
+        facts = [name for name in staged.names if name not in (*COMPUTED, *TEXTS)]
+        self._schema = pa.schema([staged.field(name) for name in (*facts, *TEXTS, *COMPUTED)])
+        self._facts_of = attrgetter(*facts)
+        cohorts = self.connection.sql("select * from staged_cohorts").limit(0).to_arrow_table()
+        self._cohort_schema = cohorts.schema
+        self._dimensions_of = attrgetter(*[n for n in cohorts.schema.names if n != "digest"])
+
+    def add(self, calls: Sequence[Call], *, is_derived: bool) -> list[Reject]:
+        """Stage `calls`; those that the ledger cannot hold come back as rejects."""
+        rows: list[Row] = []
+        kept: list[Call] = []
+        cohorts: list[Row] = []
+        rejects: list[Reject] = []
+        for call in calls:
+            try:
+                rows.append(self._row(call, cohorts, is_derived))
+                kept.append(call)
+            except (orjson.JSONEncodeError, InvalidOperation) as error:
+                rejects.append(_reject(call, f"it holds a value that cannot be kept: {error}"))
+        table, unfit = fitting_table(rows, self._schema)
+        append(self.connection, statement("calls_append"), table)
+        if cohorts:
+            found = arrow_table(cohorts, self._cohort_schema)
+            append(self.connection, statement("cohorts_append"), found)
+        return rejects + [_reject(kept[row.index], row.reason) for row in unfit]
+
+    def _row(self, call: Call, cohorts: list[Row], is_derived: bool) -> Row:
+        if call.reported_cost is not None:
+            cost = call.reported_cost.quantize(COST_STEP, ROUND_HALF_EVEN)
+            call = replace(call, reported_cost=cost)
+        facts = self._facts_of(call)
+        dimensions = self._dimensions_of(call)
+        cohort = self._cohorts.get(dimensions)
+        if cohort is None:
+            cohort = self._remember(dimensions, cohorts)
+        said = sum(value is not None for value in facts + dimensions)
+        content = blake2b(orjson.dumps((facts, dimensions), default=str), digest_size=8)
+        return (
+            *facts,
+            *self._texts_of(call),
+            call_id_of(call.identity),
+            self.delivery_id,
+            said,
+            f"{_usage_tokens(call):012x}{content.hexdigest()}",
+            cohort,
+            is_derived,
+        )
+
+    def _remember(self, dimensions: Row, cohorts: list[Row]) -> str:
+        digest = blake2b(orjson.dumps(dimensions), digest_size=16).hexdigest()
+        if len(self._cohorts) >= REMEMBERED_COHORTS:
+            self._cohorts.clear()
+        self._cohorts[dimensions] = digest
+        cohorts.append((*dimensions, digest))
+        return digest
+
+
+def _usage_tokens(call: Call) -> int:
+    total = sum(
+        tokens or 0
+        for tokens in (
+            call.uncached_input_tokens,
+            call.cache_read_tokens,
+            call.cache_write_tokens,
+            call.visible_output_tokens,
+            call.reasoning_tokens,
+        )
+    )
+    return min(total, MAX_USAGE)
+
+
+def _reject(call: Call, reason: str) -> Reject:
+    return Reject(position=f"call {call.identity}", reason=reason)
+
+
+def merge_calls(connection: Connection) -> MergeCounts:
+    """Bring the staged calls into the ledger; how many records were read, new, and different.
+
+    Leaves the temp table `touched_calls`: the calls that entered the ledger or left it.
+    """
+    connection.execute(statement("cohorts_merge"))
+    connection.execute(statement("calls_compare"))
+    connection.execute(statement("calls_number"))
+    connection.execute(statement("calls_replace"))
+    connection.execute(statement("calls_number"))
+    ((read, new, conflict),) = connection.execute(statement("calls_counts")).fetchall()
+    return MergeCounts(int(read), int(new), int(conflict))

@@ -1,0 +1,111 @@
+"""One delivery as a row: what it was, how many records it had, which of them could not be taken.
+
+Owns the counts and their identity, read = new + duplicate + rejected. Refuses a reject without
+position and reason.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ingest.ledger import Connection
+from ingest.records import Reject
+from ingest.store.arrow import append, arrow_table
+from ingest.store.statements import statement
+
+REJECT_SCHEMA = pa.schema(
+    [
+        pa.field("delivery_id", pa.int64()),
+        pa.field("position", pa.string()),
+        pa.field("reason", pa.string()),
+        pa.field("record", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryCounts:
+    """Records of one delivery; `conflict` counts those duplicates whose content differs."""
+
+    read: int
+    new: int
+    duplicate: int
+    rejected: int
+    conflict: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeCounts:
+    """Records compared with the ledger; what is neither new nor rejected is a duplicate."""
+
+    read: int
+    new: int
+    conflict: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What was delivered: its number, where it came from and when, nanoseconds since 1970."""
+
+    delivery_id: int
+    source: str
+    format_name: str
+    checksum: str
+    delivered_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RejectReason:
+    """Why `count` records of a delivery were not taken, and where the first of them stands."""
+
+    reason: str
+    count: int
+    first_position: str
+
+
+def next_delivery_id(connection: Connection) -> int:
+    """The number of the delivery that is being made."""
+    ((delivery_id,),) = connection.execute(
+        "select coalesce(max(delivery_id), 0) + 1 as delivery_id from deliveries"
+    ).fetchall()
+    return int(delivery_id)
+
+
+def keep_rejects(connection: Connection, delivery_id: int, rejects: Sequence[Reject]) -> None:
+    """Store what could not be taken; the records have passed the privacy setting."""
+    rows = [
+        (delivery_id, _storable(r.position), _storable(r.reason), _storable(r.record))
+        for r in rejects
+    ]
+    append(connection, statement("rejects_append"), arrow_table(rows, REJECT_SCHEMA))
+
+
+def keep_delivery(connection: Connection, delivery: Delivery, counts: DeliveryCounts) -> None:
+    """Store the delivery itself."""
+    connection.execute(
+        statement("deliveries_insert"),
+        {
+            "delivery_id": delivery.delivery_id,
+            "source": _storable(delivery.source),
+            "format": delivery.format_name,
+            "checksum": delivery.checksum,
+            "delivered_at": delivery.delivered_at,
+            "read_count": counts.read,
+            "new_count": counts.new,
+            "duplicate_count": counts.duplicate,
+            "rejected_count": counts.rejected,
+            "conflict_count": counts.conflict,
+        },
+    )
+
+
+def reject_reasons(connection: Connection) -> list[RejectReason]:
+    """The reasons of the latest delivery's rejects, the most frequent first, ten at most."""
+    rows = connection.execute(statement("rejects_by_reason")).fetchall()
+    return [RejectReason(str(reason), int(count), str(first)) for reason, count, first in rows]
+
+
+def _storable(text: str | None) -> str | None:
+    """`text` without lone surrogates, which no UTF-8 column can hold."""
+    return None if text is None else text.encode("utf-8", "replace").decode("utf-8")

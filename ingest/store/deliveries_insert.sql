@@ -1,0 +1,25 @@
+-- One delivery and what became of its records.
+insert into deliveries (
+    delivery_id,
+    source,
+    format,
+    checksum,
+    delivered_at,
+    read_count,
+    new_count,
+    duplicate_count,
+    rejected_count,
+    conflict_count
+)
+values (
+    $delivery_id,
+    $source,
+    $format,
+    $checksum,
+    $delivered_at,
+    $read_count,
+    $new_count,
+    $duplicate_count,
+    $rejected_count,
+    $conflict_count
+);

@@ -1,0 +1,3 @@
+-- Records that could not be taken.
+insert into rejects by name
+select * from arriving;

@@ -1,0 +1,35 @@
+-- Where a delivery waits before it is compared with the ledger. Columns are those of the ledger.
+create or replace temp table staged_spans as
+select * from spans
+where false;
+
+create or replace temp table staged_calls as
+with call_columns as (
+    select * exclude (call_no, cohort_id, input_tokens, output_tokens) from call_rows
+)
+
+select
+    r.*,
+    r.digest as cohort_digest,
+    t.prompt,
+    t.completion,
+    false as is_derived                   -- from spans, not from a record of a call
+from call_columns as r
+cross join contents as t
+where false;
+
+create or replace temp table staged_cohorts as
+select * exclude (cohort_id, pool) from cohorts
+where false;
+
+create or replace temp table staged_tool_runs as
+select * from tool_runs
+where false;
+
+create or replace temp table staged_retrievals as
+select * from retrievals
+where false;
+
+create or replace temp table touched_traces as
+select trace_id from spans
+where false;
