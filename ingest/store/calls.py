@@ -88,14 +88,14 @@ class CallStage:
         cohort = self._cohorts.get(dimensions)
         if cohort is None:
             cohort = self._remember(dimensions, cohorts)
-        said = sum(value is not None for value in facts + dimensions)
+        said = facts + dimensions
         content = blake2b(orjson.dumps((facts, dimensions), default=str), digest_size=8)
         return (
             *facts,
             *self._texts_of(call),
             call_id_of(call.identity),
             self.delivery_id,
-            said,
+            len(said) - said.count(None),
             f"{_usage_tokens(call):012x}{content.hexdigest()}",
             cohort,
             is_derived,

@@ -182,14 +182,25 @@ def spans_of_touched_traces(connection: Connection) -> Iterator[list[list[Span]]
 def _spans(table: pa.Table) -> Iterator[Span]:
     resources: dict[str, Mapping[str, Json]] = {}
     columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
-    for *fields, attributes, resource, events in zip(*columns, strict=True):
+    for row in zip(*columns, strict=True):
+        resource = row[12]
         if resource not in resources:
             resources[resource] = orjson.loads(resource)
         yield Span(
-            **dict(zip(table.column_names, fields, strict=False)),
-            attributes=orjson.loads(attributes),
+            trace_id=row[0],
+            span_id=row[1],
+            parent_span_id=row[2],
+            name=row[3],
+            kind=row[4],
+            started_at=row[5],
+            ended_at=row[6],
+            status=row[7],
+            status_message=row[8],
+            service=row[9],
+            scope=row[10],
+            attributes=orjson.loads(row[11]),
             resource=resources[resource],
-            events=_events(events),
+            events=_events(row[13]),
         )
 
 
