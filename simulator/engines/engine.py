@@ -88,8 +88,8 @@ class RunningEngine(Protocol):
     def metrics(self) -> str:
         """The engine's counters as Prometheus text."""
 
-    def raise_if_dead(self) -> None:
-        """Raises `EngineError` with the end of the log where the process has ended."""
+    def raise_if_dead(self, grace_s: float = 0.0) -> None:
+        """Raises `EngineError` with the end of the log where the process ends within `grace_s`."""
 
     def log_tail(self) -> str:
         """The last lines of the engine's log."""

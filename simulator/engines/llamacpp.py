@@ -147,13 +147,7 @@ class RunningLlamaCpp:
 
     def read_frame(self, data: bytes) -> Frame:
         """One `data:` line of the stream, understood."""
-        frame = orjson.loads(data)
-        if "error" in frame:
-            raise EngineError(f"the engine answered with an error: {frame['error']}")
-        tokens = frame.get("tokens", ())
-        has_output = bool(tokens or frame.get("content"))
-        served = _served(frame) if frame.get("stop") else None
-        return Frame(has_output=has_output, output_tokens=len(tokens), served=served)
+        return read_frame(data)
 
     def warm_up(self) -> None:
         """A few short requests, each of its own text, so that buffers are allocated."""
@@ -171,8 +165,8 @@ class RunningLlamaCpp:
         """The server's counters as Prometheus text."""
         return self._process.get("/metrics").text
 
-    def raise_if_dead(self) -> None:
-        self._process.raise_if_dead()
+    def raise_if_dead(self, grace_s: float = 0.0) -> None:
+        self._process.raise_if_dead(grace_s)
 
     def log_tail(self) -> str:
         return self._process.tail()
@@ -228,6 +222,22 @@ class RunningLlamaCpp:
         if served is None:
             raise EngineError(f"the engine's answer has no end: {answer.text[-400:]!r}")
         return served
+
+
+def read_frame(data: bytes) -> Frame:
+    """One frame of a `/completion` stream; raises `EngineError` for an error or no frame at all."""
+    try:
+        frame = orjson.loads(data)
+        if "error" in frame:
+            raise EngineError(f"the engine answered with an error: {frame['error']}")
+        tokens = frame.get("tokens", ())
+        return Frame(
+            has_output=bool(tokens or frame.get("content")),
+            output_tokens=len(tokens),
+            served=_served(frame) if frame.get("stop") else None,
+        )
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise EngineError(f"a frame cannot be understood ({error!r}): {data[:200]!r}") from error
 
 
 def _served(frame: Mapping[str, Any]) -> Served:

@@ -68,10 +68,11 @@ class EngineProcess:
             self._process.kill()
             self._process.wait()
 
-    def raise_if_dead(self) -> None:
-        """Raises `EngineError` with the end of the log where the process has ended."""
-        code = self._process.poll()
-        if code is None:
+    def raise_if_dead(self, grace_s: float = 0.0) -> None:
+        """Raises `EngineError` with the end of the log where the process ends within `grace_s`."""
+        try:
+            code = self._process.wait(grace_s)
+        except subprocess.TimeoutExpired:
             return
         how = f"with exit status {code}"
         if code < 0:
