@@ -1,0 +1,217 @@
+"""The calls of a chunk charged: cut, grouped into blocks, each block through the kernel.
+
+Owns the arrays between the calls as read and the charges as stored. A block is what shares one
+replica, one UTC day and one rate: pieces of two blocks never meet. Refuses to read or write.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ingest.charging.kernel import NS_PER_S, Instants, charge_replica
+from ingest.charging.partitions import Partition
+from ingest.charging.pieces import (
+    DAY_NS,
+    QUARTER_NS,
+    Pieces,
+    cut_at_instant,
+    cut_at_quarters,
+)
+from ingest.charging.rates import Rate
+
+THREADS = 2
+"""NumPy lets go of the interpreter while it sorts and adds, so two blocks go at once."""
+ROWS_PER_BATCH = 122_880
+"""DuckDB's row group: it takes batches of this size from Arrow on all its threads."""
+
+Lane = tuple[str, str | None]
+"""Pool and replica: what shares GPUs. The replica is None where only the pool is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkCalls:
+    """Parallel arrays of the calls of a chunk; `lane` is a position in the chunk's lanes."""
+
+    call_no: npt.NDArray[np.int64]
+    cohort_id: npt.NDArray[np.int32]
+    lane: npt.NDArray[np.int32]
+    started_at: Instants
+    first_token_at: Instants
+    ended_at: Instants
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> "ChunkCalls":
+        """The columns of `rows`, which has them all without nulls."""
+        return cls(**{name: rows[name].to_numpy() for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What is constant for the pieces that share GPUs: partition, rate, size."""
+
+    partition_id: int
+    lane: int
+    day: int
+    rate_id: int
+    effective_from: int
+    gpus: float
+    replicas: int
+
+
+def lanes_of(partitions: Sequence[Partition]) -> list[Lane]:
+    """The distinct lanes of `partitions`."""
+    lanes = {(p.pool, p.replica) for p in partitions if p.pool is not None}
+    return sorted(lanes, key=lambda lane: (lane[0], lane[1] or ""))
+
+
+def blocks_of(
+    partitions: Sequence[Partition], lanes: Sequence[Lane], rates: Mapping[str, Sequence[Rate]]
+) -> list[Block]:
+    """The blocks of each partition side by side, in the order of time."""
+    place = {lane: position for position, lane in enumerate(lanes)}
+    return [
+        Block(
+            partition_id=partition.partition_id,
+            lane=place[partition.pool, partition.replica],
+            day=partition.day,
+            rate_id=rate.rate_id,
+            effective_from=rate.effective_from,
+            gpus=rate.gpus_per_replica,
+            replicas=_spread_over(rate, partition.replica),
+        )
+        for partition in partitions
+        if partition.pool is not None
+        for rate in rates[partition.pool]
+        if _is_in_force(rate, partition.day)
+    ]
+
+
+def _spread_over(rate: Rate, replica: str | None) -> int:
+    """Replicas that share the calls; a pool of unknown size that serves has one at least."""
+    return 1 if replica is not None else max(rate.replicas or 1, 1)
+
+
+def _is_in_force(rate: Rate, day: int) -> bool:
+    return rate.effective_from < (day + 1) * DAY_NS and (
+        rate.effective_to is None or rate.effective_to > day * DAY_NS
+    )
+
+
+def charge_calls(calls: ChunkCalls, blocks: Sequence[Block]) -> pa.Table:
+    """The charges of `calls` in `blocks`: rows of the table `charges`, block by block.
+
+    What of a call lies outside the blocks is left out.
+    """
+    pieces = _cut(calls, blocks)
+    block_no = _block_numbers(calls, pieces, blocks)
+    order = np.argsort(block_no, kind="stable")
+    last = np.cumsum(np.bincount(block_no, minlength=len(blocks) + 1))
+    charges = _Charges.empty(int(last[len(blocks) - 1]) if blocks else 0)
+    with ThreadPoolExecutor(THREADS) as threads:
+        tasks = [
+            threads.submit(charges.fill, start, order[start:end], calls, pieces, block)
+            for block, start, end in zip(blocks, (0, *last.tolist()), last.tolist(), strict=False)
+            if end > start
+        ]
+        for task in tasks:
+            task.result()
+    return charges.table()
+
+
+def _cut(calls: ChunkCalls, blocks: Sequence[Block]) -> Pieces:
+    pieces = cut_at_quarters(calls.started_at, calls.first_token_at, calls.ended_at)
+    changes = {b.effective_from for b in blocks if b.effective_from % QUARTER_NS}
+    for at in sorted(changes):
+        lanes = [b.lane for b in blocks if b.effective_from == at]
+        pieces = cut_at_instant(pieces, at, np.isin(calls.lane[pieces.call], lanes))
+    return pieces
+
+
+def _block_numbers(
+    calls: ChunkCalls, pieces: Pieces, blocks: Sequence[Block]
+) -> npt.NDArray[np.unsignedinteger]:
+    """The position in `blocks` of each piece; `len(blocks)` for a piece that is in none."""
+    outside, kind = len(blocks), np.min_scalar_type(len(blocks))
+    if not blocks:
+        return np.zeros(len(pieces.call), dtype=kind)
+    first_day = min(block.day for block in blocks)
+    days = max(block.day for block in blocks) - first_day + 1
+    lanes = max(block.lane for block in blocks) + 1
+    table = np.full((lanes + 1, days + 2), outside, dtype=kind)
+    changes = []
+    for number, block in enumerate(blocks):
+        place = block.lane, block.day - first_day + 1
+        if table[place] == outside:
+            table[place] = number
+        else:
+            changes.append(number)
+    day = np.clip(pieces.started_at // DAY_NS - first_day + 1, 0, days + 1)
+    block_no = table[np.minimum(calls.lane[pieces.call], lanes), day]
+    for number in changes:
+        is_later = pieces.started_at >= blocks[number].effective_from
+        block_no[is_later & (block_no == number - 1)] = number
+    return block_no
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Charges:
+    """The columns of `charges`, filled by several threads, each in a range of its own."""
+
+    call_no: npt.NDArray[np.int64]
+    cohort_id: npt.NDArray[np.int32]
+    rate_id: npt.NDArray[np.int32]
+    partition_id: npt.NDArray[np.int32]
+    quarter: npt.NDArray[np.int32]
+    prefill_s: npt.NDArray[np.float64]
+    decode_s: npt.NDArray[np.float64]
+    prefill_gpu_seconds: npt.NDArray[np.float64]
+    decode_gpu_seconds: npt.NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, count: int) -> "_Charges":
+        return cls(
+            call_no=np.empty(count, np.int64),
+            cohort_id=np.empty(count, np.int32),
+            rate_id=np.empty(count, np.int32),
+            partition_id=np.empty(count, np.int32),
+            quarter=np.empty(count, np.int32),
+            prefill_s=np.empty(count, np.float64),
+            decode_s=np.empty(count, np.float64),
+            prefill_gpu_seconds=np.empty(count, np.float64),
+            decode_gpu_seconds=np.empty(count, np.float64),
+        )
+
+    def fill(
+        self,
+        start: int,
+        rows: npt.NDArray[np.intp],
+        calls: ChunkCalls,
+        pieces: Pieces,
+        block: Block,
+    ) -> None:
+        """Charge the pieces at `rows`, which are those of `block`; they stand from `start` on."""
+        here = slice(start, start + len(rows))
+        call = pieces.call[rows]
+        started_at = pieces.started_at[rows]
+        first_token_at, ended_at = pieces.first_token_at[rows], pieces.ended_at[rows]
+        prefill, decode = charge_replica(
+            started_at, first_token_at, ended_at, gpus=block.gpus, replicas=block.replicas
+        )
+        self.call_no[here] = calls.call_no[call]
+        self.cohort_id[here] = calls.cohort_id[call]
+        self.rate_id[here] = block.rate_id
+        self.partition_id[here] = block.partition_id
+        self.quarter[here] = started_at // QUARTER_NS
+        self.prefill_s[here] = (first_token_at - started_at) / NS_PER_S
+        self.decode_s[here] = (ended_at - first_token_at) / NS_PER_S
+        self.prefill_gpu_seconds[here] = prefill
+        self.decode_gpu_seconds[here] = decode
+
+    def table(self) -> pa.Table:
+        """The columns as Arrow, without a copy, in batches that are stored in parallel."""
+        columns = {name: pa.array(getattr(self, name)) for name in self.__dataclass_fields__}
+        return pa.Table.from_batches(pa.table(columns).to_batches(ROWS_PER_BATCH))

@@ -1,0 +1,118 @@
+"""Calls to charges: every stale partition again, and nothing else.
+
+Owns the tables `charges` and `token_charges`. Refuses to change a call. Each chunk of partitions
+is a transaction: an interrupted run leaves charged what it had finished, and the rest stale.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ingest.charging.blocks import ChunkCalls, Lane, blocks_of, charge_calls, lanes_of
+from ingest.charging.chunks import calls_per_chunk, plan_chunks
+from ingest.charging.estimates import refresh_paces
+from ingest.charging.partitions import (
+    Partition,
+    has_stale_partitions,
+    partition_table,
+    stale_partitions,
+)
+from ingest.charging.pieces import DAY_NS
+from ingest.charging.pools import (
+    DIGEST_FACT,
+    apply_configuration,
+    configuration_digest,
+    rates_in,
+)
+from ingest.charging.rates import Rate
+from ingest.charging.statements import statement
+from ingest.config import Configuration
+from ingest.ledger import Connection, Ledger
+
+Progress = Callable[[int, int], None]
+"""Told after each chunk how many of how many stale partitions are charged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeSummary:
+    """What one run charged: partitions, and the pieces of calls written for them."""
+
+    partitions: int
+    pieces: int
+
+
+def charge(
+    ledger: Ledger, configuration: Configuration, progress: Progress | None = None
+) -> ChargeSummary:
+    """How much was charged until no partition was stale; nothing where nothing had changed."""
+    apply_configuration(ledger, configuration)
+    with ledger.transaction():
+        refresh_paces(ledger)
+    connection = ledger.connection
+    partitions = stale_partitions(connection)
+    rates = _rates_by_pool(connection)
+    most_calls = calls_per_chunk(configuration.memory_limit)
+    done = pieces = 0
+    for chunk in plan_chunks(partitions, _calls_by_day(connection, partitions), most_calls):
+        with ledger.transaction():
+            pieces += _charge_chunk(connection, chunk, rates)
+        done += len(chunk)
+        if progress is not None:
+            progress(done, len(partitions))
+    return ChargeSummary(partitions=done, pieces=pieces)
+
+
+def is_charging_current(ledger: Ledger, configuration: Configuration) -> bool:
+    """Whether the ledger's charges are those of its calls under `configuration`."""
+    is_applied = ledger.fact(DIGEST_FACT) == configuration_digest(configuration)
+    return is_applied and not has_stale_partitions(ledger.connection)
+
+
+def _rates_by_pool(connection: Connection) -> dict[str, list[Rate]]:
+    rates: dict[str, list[Rate]] = {}
+    for rate in rates_in(connection):
+        rates.setdefault(rate.pool, []).append(rate)
+    return rates
+
+
+def _calls_by_day(connection: Connection, partitions: Sequence[Partition]) -> dict[int, int]:
+    if not partitions:
+        return {}
+    days = {"first_day": partitions[0].day, "last_day": partitions[-1].day}
+    return dict(connection.execute(statement("calls_by_day"), days).fetchall())
+
+
+def _charge_chunk(
+    connection: Connection, chunk: Sequence[Partition], rates: Mapping[str, Sequence[Rate]]
+) -> int:
+    """Pieces written for the partitions of `chunk` in place of those that they had."""
+    lanes = lanes_of(chunk)
+    calls = _read_calls(connection, chunk, lanes)
+    charges = charge_calls(calls, blocks_of(chunk, lanes, rates))
+    connection.register("chunk_partitions", partition_table(chunk))
+    connection.register("chunk_charges", charges)
+    connection.execute(statement("charges_replace"))
+    connection.unregister("chunk_charges")
+    connection.unregister("chunk_partitions")
+    return int(charges.num_rows)
+
+
+def _read_calls(
+    connection: Connection, chunk: Sequence[Partition], lanes: Sequence[Lane]
+) -> ChunkCalls:
+    window = {"since": chunk[0].day * DAY_NS, "until": (chunk[-1].day + 1) * DAY_NS}
+    connection.register("chunk_lanes", _lane_table(lanes))
+    rows = connection.sql(statement("chunk_calls"), params=window).to_arrow_table()
+    connection.unregister("chunk_lanes")
+    return ChunkCalls.of(rows)
+
+
+def _lane_table(lanes: Sequence[Lane]) -> pa.Table:
+    return pa.table(
+        {
+            "lane": pa.array(range(len(lanes)), pa.int32()),
+            "pool": pa.array([pool for pool, _ in lanes], pa.string()),
+            "replica": pa.array([replica for _, replica in lanes], pa.string()),
+        }
+    )

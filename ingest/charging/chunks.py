@@ -1,0 +1,70 @@
+"""Which partitions are charged together, so that memory stays bounded.
+
+Owns the plan: chunks of neighbouring days that hold about a given number of calls. Refuses to cut
+a partition: one replica's day is the least that can be charged.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from ingest.charging.partitions import Partition
+
+BYTES_PER_CALL = 400
+"""Peak memory of one call while its chunk is charged: columns read, pieces, instants, charges."""
+MEMORY_SHARE = 4
+"""One part in so many of the memory limit goes to a chunk; the rest is the database's."""
+MAX_PARTITIONS = 30_000
+"""A block of a chunk is named by 16 bits, which sort fastest; a partition may have two blocks."""
+
+UNIT_BYTES = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+
+
+def calls_per_chunk(memory_limit: str) -> int:
+    """How many calls may be charged at once under a limit such as "4GB"; at least 100,000.
+
+    Raises `ValueError` where `memory_limit` is no number with a unit of bytes.
+    """
+    found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", memory_limit.strip())
+    if found is None or found.group(2).upper() not in UNIT_BYTES:
+        raise ValueError(f"{memory_limit!r} is no amount of memory; write for example 4GB")
+    limit = float(found.group(1)) * UNIT_BYTES[found.group(2).upper()]
+    return max(100_000, int(limit / MEMORY_SHARE / BYTES_PER_CALL))
+
+
+def plan_chunks(
+    partitions: Sequence[Partition], calls_by_day: Mapping[int, int], most_calls: int
+) -> Iterator[list[Partition]]:
+    """`partitions`, which are in order of days, in chunks of about `most_calls` calls at most.
+
+    A chunk is a run of days without a gap, or some of the partitions of one crowded day.
+    """
+    chunk: list[Partition] = []
+    calls = 0
+    for day, of_day in groupby(partitions, key=lambda partition: partition.day):
+        share = list(of_day)
+        count = calls_by_day.get(day, 0)
+        is_next = not chunk or chunk[-1].day + 1 == day
+        if chunk and (
+            not is_next or calls + count > most_calls or len(chunk) + len(share) > MAX_PARTITIONS
+        ):
+            yield chunk
+            chunk, calls = [], 0
+        parts = max(-(-count // most_calls), -(-len(share) // MAX_PARTITIONS))
+        if parts > 1:
+            yield from (share[part::parts] for part in range(parts) if share[part::parts])
+        else:
+            chunk, calls = chunk + share, calls + count
+    if chunk:
+        yield chunk

@@ -1,0 +1,40 @@
+-- A call without an end is laid out from its arrival, maybe past midnight: where the day of its
+-- arrival is stale, so are the days that it reaches now and those that it reached before.
+create or replace temp table laid_out_calls as
+with stale as (
+    select
+        pool,
+        replica,
+        day
+    from charge_partitions
+    where is_stale
+)
+
+select
+    t.cohort_id,
+    t.replica,
+    t.started_at as arrived_at,
+    t.started_at,
+    t.ended_at
+from timed_calls as t
+semi join stale as s
+    on
+        t.pool = s.pool
+        and t.replica is not distinct from s.replica
+        and t.started_at // 86400000000000 = s.day
+where t.observed_ended_at is null;
+
+update charge_partitions
+set is_stale = true
+where not is_stale and partition_id in (
+    with reached as (
+        select h.call_no
+        from charges as h
+        semi join charged_cohorts as c on h.cohort_id = c.cohort_id and c.timing_source = 'tokens'
+        semi join charge_partitions as p on h.partition_id = p.partition_id and p.is_stale
+    )
+
+    select h.partition_id
+    from charges as h
+    semi join reached as r on h.call_no = r.call_no
+);

@@ -1,0 +1,148 @@
+"""The configuration into the ledger: pools, budgets, and the pool of each cohort.
+
+Owns the tables `pools` and `budgets`, the column `cohorts.pool`, and the facts that tell with
+which configuration charges were made. Refuses to charge: it marks as stale what a change touches,
+and a change of price alone touches no GPU-second.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from ingest.charging.partitions import mark_stale
+from ingest.charging.pieces import DAY_NS
+from ingest.charging.rates import Rate, Stretch, charged_differently, configured_rates
+from ingest.charging.statements import statement
+from ingest.config import Configuration
+from ingest.ledger import Connection, Ledger
+
+CHARGING_VERSION = 1
+"""Raised when the same calls and the same configuration are charged otherwise than before."""
+DIGEST_FACT = "charging_configuration"
+PRICES_FACT = "charging_token_prices"
+LAST_DAY = 2**31 - 1
+
+RATE_COLUMNS: dict[str, pa.DataType] = {
+    "rate_id": pa.int32(),
+    "pool": pa.string(),
+    "effective_from": pa.int64(),
+    "effective_to": pa.int64(),
+    "gpu": pa.string(),
+    "gpus_per_replica": pa.float64(),
+    "replicas": pa.int32(),
+    "price_per_gpu_hour": pa.decimal128(18, 9),
+    "currency": pa.string(),
+    "schedule": pa.string(),
+    "is_configured": pa.bool_(),
+}
+BUDGET_COLUMNS: dict[str, pa.DataType] = {
+    "scope": pa.string(),
+    "month": pa.string(),
+    "amount": pa.decimal128(18, 2),
+    "currency": pa.string(),
+}
+
+
+def apply_configuration(ledger: Ledger, configuration: Configuration) -> None:
+    """Write what `configuration` says of pools and budgets; mark stale what it charges anew."""
+    with ledger.transaction() as connection:
+        _resolve_cohorts(connection, configuration)
+        _replace_pools(connection, configuration)
+        digest = configuration_digest(configuration)
+        if ledger.fact(DIGEST_FACT) == digest:
+            return
+        _replace_budgets(connection, configuration)
+        prices_digest = _digest(token_part(configuration))
+        if ledger.fact(PRICES_FACT) != prices_digest:
+            connection.execute("update charge_partitions set is_stale = true where pool is null")
+        ledger.set_fact(PRICES_FACT, prices_digest)
+        ledger.set_fact(DIGEST_FACT, digest)
+
+
+def configuration_digest(configuration: Configuration) -> str:
+    """What of `configuration` charges depend on, as hex."""
+    return _digest((configuration.pools, configuration.budgets, token_part(configuration)))
+
+
+def token_part(configuration: Configuration) -> tuple[Any, ...]:
+    """What of `configuration` the cost of token-priced calls depends on."""
+    return configuration.currency, configuration.token_prices, configuration.exchange_rates
+
+
+def _digest(value: Any) -> str:
+    text = msgspec.json.encode((CHARGING_VERSION, value))
+    return blake2b(text, digest_size=16).hexdigest()
+
+
+def rates_in(connection: Connection) -> list[Rate]:
+    """The rates of the ledger, by pool and time."""
+    found = connection.sql("select * from pools order by pool, effective_from")
+    return [Rate(**row) for row in found.to_arrow_table().to_pylist()]
+
+
+def _resolve_cohorts(connection: Connection, configuration: Configuration) -> None:
+    by_model: dict[str, str] = {}
+    for pool in configuration.pools:
+        for model in pool.models:
+            by_model.setdefault(model, pool.name)
+    models = pa.table(
+        {
+            "model": pa.array(by_model.keys(), pa.string()),
+            "pool": pa.array(by_model.values(), pa.string()),
+        }
+    )
+    connection.register("pool_models", models)
+    connection.execute(statement("cohorts_resolve"))
+    connection.unregister("pool_models")
+    if connection.execute("select count(*) from repooled_cohorts").fetchall() != [(0,)]:
+        connection.execute(statement("cohorts_repool"))
+        mark_stale(connection, "repooled_calls")
+        connection.execute(statement("cohorts_move"))
+        mark_stale(connection, "repooled_calls")
+        connection.execute("drop table repooled_calls")
+    connection.execute("drop table repooled_cohorts")
+
+
+def _replace_pools(connection: Connection, configuration: Configuration) -> None:
+    before = rates_in(connection)
+    named = connection.execute("select distinct pool from cohorts where pool is not null")
+    implicit = {pool for (pool,) in named.fetchall()} - {pool.name for pool in configuration.pools}
+    after = configured_rates(configuration, implicit, {rate.key: rate.rate_id for rate in before})
+    if after == before:
+        return
+    rows = [asdict(rate) for rate in after]
+    _replace(
+        connection, "pools_replace", pa.Table.from_pylist(rows, schema=pa.schema(RATE_COLUMNS))
+    )
+    for stretch in charged_differently(before, after):
+        connection.execute(statement("partitions_mark_stretch"), _days(stretch))
+
+
+def _days(stretch: Stretch) -> Mapping[str, str | int]:
+    last_day = LAST_DAY if stretch.to is None else (stretch.to - 1) // DAY_NS
+    return {"pool": stretch.pool, "first_day": stretch.since // DAY_NS, "last_day": last_day}
+
+
+def _replace_budgets(connection: Connection, configuration: Configuration) -> None:
+    rows = [
+        {
+            "scope": msgspec.json.encode(budget.scope, order="sorted").decode(),
+            "month": budget.month,
+            "amount": budget.amount,
+            "currency": configuration.currency,
+        }
+        for budget in configuration.budgets
+    ]
+    _replace(
+        connection, "budgets_replace", pa.Table.from_pylist(rows, schema=pa.schema(BUDGET_COLUMNS))
+    )
+
+
+def _replace(connection: Connection, name: str, rows: pa.Table) -> None:
+    connection.register("arriving_rows", rows)
+    connection.execute(statement(name))
+    connection.unregister("arriving_rows")
