@@ -1,1 +1,59 @@
-"""One module a format: bytes to spans or calls."""
+"""One module a format: bytes to spans or calls. The registry that a new format joins.
+
+Owns the choice of a reader, by content or by name. Refuses to choose by a file's name.
+"""
+
+import difflib
+
+from ingest.errors import LedgerError
+from ingest.files import Source
+from ingest.readers.azure_llm_trace import AzureLlmTrace
+from ingest.readers.foreign import described
+from ingest.readers.jaeger_json import JaegerJson
+from ingest.readers.mooncake import Mooncake
+from ingest.readers.native import Native
+from ingest.readers.openinference_span import OpenInferenceSpan
+from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
+from ingest.readers.otlp_protobuf import OtlpProtobuf
+from ingest.readers.reader import Reader
+from ingest.readers.vllm_lifecycle import VllmLifecycle
+
+READERS: tuple[Reader, ...] = (
+    OtlpJsonLines(),
+    OtlpJson(),
+    OtlpProtobuf(),
+    OpenInferenceSpan(),
+    JaegerJson(),
+    VllmLifecycle(),
+    AzureLlmTrace(),
+    Mooncake(),
+    Native(),
+)
+"""In the order in which they are asked: otlp-json would take what otlp-jsonl takes."""
+
+
+class UnknownFormatError(LedgerError):
+    """A format name that no reader has."""
+
+
+def reader_named(name: str) -> Reader:
+    """The reader of that name. Raises `UnknownFormatError` with the nearest known one."""
+    by_name = {reader.name: reader for reader in READERS}
+    if name in by_name:
+        return by_name[name]
+    near = difflib.get_close_matches(name, by_name, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(by_name)}"
+    raise UnknownFormatError(f"unknown format {name!r}; {hint} (see `gpuledger formats`)")
+
+
+def recognise(source: Source) -> Reader:
+    """The reader whose format the content of `source` shows.
+
+    Raises `UnreadableSourceError` that says what the content looks like instead.
+    """
+    for reader in READERS:
+        if reader.recognise(source.head, source):
+            return reader
+    raise source.refusal(
+        f"{described(source.head)}; no reader recognises it (see `gpuledger formats`)"
+    )

@@ -1,0 +1,172 @@
+"""JSON documents of a source, one after the other, with the line on which each begins.
+
+Owns the question whether a file has a document a line, one document, or several over many lines.
+Refuses documents of more than 512 MiB, and to lose the documents around a broken one.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO
+
+import orjson
+
+from ingest.files import Source
+from ingest.files.content import UTF8_BOM
+from ingest.readers.json_text import loads, tidy
+from ingest.readers.rejection import rejected
+from ingest.records import Json, Reject
+
+MAX_DOCUMENT_BYTES = 512 * 2**20
+_PROBED_LINES = 3
+_MAX_HELD_REJECTS = 1_000
+"""So many lines that are no JSON, and none that is, make a file that is no JSON."""
+_NO_BLANK = re.compile(r"\S")
+_TOO_LARGE = f"a JSON document of more than {MAX_DOCUMENT_BYTES // 2**20} MiB"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON value and where it stands: "line 12", or "" where it is the whole file."""
+
+    position: str
+    value: Json
+
+    def at(self, path: str) -> str:
+        """The position of `path` inside this document."""
+        return f"{self.position}, {path}" if self.position else path
+
+
+def documents(source: Source) -> Iterator[Document | Reject]:
+    """Each JSON document of `source`, or the reject that stands in its place.
+
+    Raises `UnreadableSourceError` where there is no document at all.
+    """
+    by = _by_line if _has_document_a_line(source.head) else _by_extent
+    held: list[Reject] | None = []
+    with source.open() as stream:
+        for item in by(stream, source):
+            if held is None:
+                yield item
+            elif isinstance(item, Document):
+                yield from held
+                held = None
+                yield item
+            elif len(held) < _MAX_HELD_REJECTS:
+                held.append(item)
+            else:
+                break
+    if held is not None:
+        raise source.refusal(held[0].reason if held else "no JSON document in it")
+
+
+def records(source: Source) -> Iterator[Document | Reject]:
+    """Each JSON value of `source`; a document that is a list gives its items."""
+    for item in documents(source):
+        if isinstance(item, Document) and isinstance(item.value, list):
+            for index, value in enumerate(item.value):
+                yield Document(item.at(f"[{index}]"), value)
+        else:
+            yield item
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Each line that is not blank, with its number from 1; one beyond 512 MiB is cut there."""
+    number = 0
+    while line := stream.readline(MAX_DOCUMENT_BYTES):
+        number += 1
+        rest = line
+        while len(rest) == MAX_DOCUMENT_BYTES and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_DOCUMENT_BYTES)
+        content = line.removeprefix(UTF8_BOM).strip() if number == 1 else line.strip()
+        if content:
+            yield number, content
+
+
+def _has_document_a_line(head: bytes) -> bool:
+    """Whether one of the first lines is a document by itself.
+
+    A first line of `{` or `[` alone begins a document that is spread over lines.
+    """
+    probed = list(
+        islice(
+            (line for line in head.removeprefix(UTF8_BOM).splitlines() if line.strip()),
+            _PROBED_LINES,
+        )
+    )
+    if not probed or probed[0].strip() in (b"{", b"["):
+        return False
+    is_cut = len(probed) < _PROBED_LINES and not head.endswith(b"\n")
+    if len(probed) == 1 and is_cut and probed[0].lstrip()[:1] == b"{":
+        return True
+    return any(_is_document(line) for line in probed)
+
+
+def _is_document(line: bytes) -> bool:
+    try:
+        return isinstance(loads(line), dict | list)
+    except ValueError:
+        return False
+
+
+def _by_line(stream: BinaryIO, _source: Source) -> Iterator[Document | Reject]:
+    for number, line in lines(stream):
+        position = f"line {number}"
+        if len(line) >= MAX_DOCUMENT_BYTES:
+            yield rejected(position, _TOO_LARGE, line[:100])
+            continue
+        try:
+            yield Document(position, loads(line))
+        except ValueError as error:
+            yield rejected(position, error, line)
+
+
+def _by_extent(stream: BinaryIO, source: Source) -> Iterator[Document | Reject]:
+    """The documents of a file of which the lines are none: mostly one."""
+    data = stream.read(MAX_DOCUMENT_BYTES + 1)
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise source.refusal(f"{_TOO_LARGE}; write it as JSON lines")
+    try:
+        yield Document("", orjson.loads(data.removeprefix(UTF8_BOM)))
+    except orjson.JSONDecodeError:
+        yield from _concatenated(data.decode("utf-8-sig", "replace"))
+
+
+def _concatenated(text: str) -> Iterator[Document | Reject]:
+    """Documents one after the other; after a broken one, from the next line that opens one."""
+    decoder = json.JSONDecoder(parse_constant=lambda _name: None)
+    at, line_number, counted_to = _next_character(text, 0), 1, 0
+    while at < len(text):
+        line_number += text.count("\n", counted_to, at)
+        counted_to = at
+        position = f"line {line_number}"
+        try:
+            value, end = decoder.raw_decode(text, at)
+            yield Document(position, tidy(value))
+            at = _next_character(text, end)
+        except RecursionError:
+            yield rejected(position, "nested too deep")
+            at = _next_opening(text, at)
+        except ValueError as error:
+            yield rejected(position, _broken(text, error), text[at : at + 2_000])
+            at = _next_opening(text, at)
+
+
+def _broken(text: str, error: ValueError) -> str:
+    """What is wrong with a document, and whether that is its missing end."""
+    is_cut = isinstance(error, json.JSONDecodeError) and (
+        error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    )
+    return f"truncated JSON, its end is missing: {error}" if is_cut else f"no valid JSON: {error}"
+
+
+def _next_character(text: str, at: int) -> int:
+    found = _NO_BLANK.search(text, at)
+    return len(text) if found is None else found.start()
+
+
+def _next_opening(text: str, at: int) -> int:
+    found = text.find("\n{", at)
+    return len(text) if found < 0 else found + 1

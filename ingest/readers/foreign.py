@@ -1,0 +1,42 @@
+"""What a source looks like that no reader takes.
+
+Owns the names of formats that are known and not read, and of files that describe others. Refuses
+to say "unknown" where the content tells more.
+"""
+
+from ingest.files.content import appearance, no_data
+from ingest.readers.opening import opening
+from ingest.readers.otlp_json_spans import OTHER_SIGNALS
+from ingest.readers.otlp_wire import framing_and_signal
+
+_SHOWN_KEYS = 6
+
+_BY_KEYS: tuple[tuple[frozenset[str], str], ...] = (
+    *((frozenset({key}), what) for key, what in OTHER_SIGNALS.items()),
+    (
+        frozenset({"vllm_version", "engine_kwargs"}),
+        "the description of a vLLM run; it is read with the request lifecycles beside it",
+    ),
+    (frozenset({"traceId", "localEndpoint"}), "Zipkin spans, which are not read yet"),
+    (frozenset({"trace", "observations"}), "a Langfuse export, which is not read yet"),
+    (frozenset({"context", "parent_id", "start_time"}), "SDK console spans, not read yet"),
+)
+
+
+def described(head: bytes) -> str:
+    """What the head shows, for the error that no reader takes a source."""
+    known = no_data(head)
+    if known is not None:
+        return known
+    found = framing_and_signal(head)
+    if found is not None and found[1] != "traces":
+        return f"OTLP {found[1]} as protobuf, not traces"
+    first = opening(head)
+    for keys, what in _BY_KEYS:
+        if keys <= first.keys:
+            return what
+    if first.keys:
+        shown = sorted(first.keys)[:_SHOWN_KEYS]
+        more = "" if len(first.keys) <= _SHOWN_KEYS else ", …"
+        return f"JSON with the keys {', '.join(key[:30] for key in shown)}{more}"
+    return appearance(head)

@@ -1,0 +1,93 @@
+"""Reads the Mooncake traces: relative arrivals, lengths, and the hashes of prompt blocks.
+
+Owns the clock of these traces, which begins at 0 and is kept as time since 1970. Refuses a block
+length that the counts do not confirm.
+"""
+
+from collections.abc import Iterator
+
+from ingest.calls.timing import quality
+from ingest.calls.tokens import buckets
+from ingest.files import Source
+from ingest.readers.documents import records
+from ingest.readers.identity import Occurrences, canonical_bytes
+from ingest.readers.instants import NS_PER_MS
+from ingest.readers.opening import opening
+from ingest.readers.reader import batches
+from ingest.readers.record_fields import MAX_BIGINT, count_of, record_of, whole_number_or_none
+from ingest.readers.rejection import RecordError, rejected
+from ingest.records import Batch, Call, Json, Reject
+
+BLOCK_TOKENS = 512
+"""Tokens of a hashed block, by the description of the traces."""
+
+_KEYS = frozenset({"timestamp", "input_length", "output_length"})
+_MAX_MS = MAX_BIGINT // NS_PER_MS
+
+
+class Mooncake:
+    """The Mooncake traces."""
+
+    name = "mooncake"
+    title = "Mooncake trace, JSON lines"
+    recognised_by = "JSON lines with timestamp, input_length and output_length"
+
+    def recognise(self, head: bytes, source: Source) -> bool:
+        """Whether the first object is such a request."""
+        return opening(head).keys >= _KEYS
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Batches of calls that know their arrival since the trace began, and their counts."""
+        return batches(_calls(source))
+
+
+def _calls(source: Source) -> Iterator[Call | Reject]:
+    occurrences = Occurrences(Mooncake.name)
+    for document in records(source):
+        if isinstance(document, Reject):
+            yield document
+            continue
+        try:
+            yield _call_of(document.value, occurrences)
+        except ValueError as error:
+            yield rejected(document.position, error, document.value)
+
+
+def _call_of(value: Json, occurrences: Occurrences) -> Call:
+    record = record_of(value)
+    arrived_ms = count_of(record, "timestamp")
+    if arrived_ms > _MAX_MS:
+        raise RecordError(f"timestamp {arrived_ms} is no count of milliseconds")
+    input_tokens = count_of(record, "input_length")
+    counts = buckets(input_tokens=input_tokens, output_tokens=count_of(record, "output_length"))
+    hashes = _hashes(record.get("hash_ids"))
+    is_confirmed = hashes is not None and len(hashes) == -(-input_tokens // BLOCK_TOKENS)
+    columns = counts.columns()
+    if hashes is not None and not is_confirmed:
+        columns["tokens_note"] = _unconfirmed(counts.tokens_note, len(hashes), input_tokens)
+    return Call(
+        identity=occurrences.identity(canonical_bytes(record)),
+        timing_source="tokens",
+        # A relative arrival is no impossible one, so it is not judged as an instant.
+        timing_quality=quality(None, None, None, None),
+        arrived_at=arrived_ms * NS_PER_MS,
+        prefix_hashes=hashes,
+        prefix_block_tokens=BLOCK_TOKENS if is_confirmed else None,
+        **columns,
+    )
+
+
+def _hashes(value: Json) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise RecordError(f"hash_ids is no list but {str(value)[:40]!r}")
+    hashes = [whole_number_or_none(item, "a hash id") for item in value]
+    if None in hashes:
+        raise RecordError("hash_ids contains null")
+    return tuple(item for item in hashes if item is not None)
+
+
+def _unconfirmed(note: str | None, hash_count: int, input_tokens: int) -> str:
+    text = f"{hash_count} hashed blocks are not {input_tokens} tokens in blocks of {BLOCK_TOKENS}"
+    return text if note is None else f"{note}; {text}"

@@ -1,0 +1,131 @@
+"""The columns of the native format and how each is read.
+
+Owns the kinds of values, taken from the fields of `Call`. Refuses a value of another kind.
+"""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import fields
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from ingest.readers.instants import instant_of_text
+from ingest.readers.record_fields import not_negative, whole_number_or_none
+from ingest.readers.rejection import RecordError
+from ingest.records import Call, Json
+
+INTERNAL_COLUMNS = frozenset({"call_no", "delivery_id", "cohort_id"})
+"""Numbers of one ledger: another ledger gives its own."""
+TOTAL_COLUMNS = frozenset({"input_tokens", "output_tokens"})
+"""Columns that the ledger computes from the buckets."""
+
+_CHOICES = {
+    "origin": ("production", "replay"),
+    "status": ("ok", "error", "timeout", "cancelled"),
+    "timing_source": ("engine", "stream", "span", "tokens"),
+    "timing_quality": ("ok", "invalid", "unknown"),
+    "tokens_source": ("reported", "counted", "estimated", "unknown"),
+    "pairing": ("single", "ancestor"),
+}
+
+
+def native_value(column: str, value: Json) -> Any:
+    """The value of `column`, None never. Raises `RecordError` for a value of another kind."""
+    return _READERS[column](column, value)
+
+
+def _text(column: str, value: Json) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise RecordError(f"{column} {str(value)[:40]!r} is no text")
+    return value
+
+
+def _choice(column: str, value: Json) -> str:
+    choices = _CHOICES[column]
+    if value not in choices:
+        near = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(choices)}"
+        raise RecordError(f"{column} {str(value)[:40]!r} is unknown; {hint}")
+    return str(value)
+
+
+def _whole(column: str, value: Json) -> int | None:
+    return whole_number_or_none(value, column)
+
+
+def _count(column: str, value: Json) -> int | None:
+    number = whole_number_or_none(value, column)
+    return None if number is None else not_negative(number, column)
+
+
+def _instant(column: str, value: Json) -> int | None:
+    """Nanoseconds since 1970, as such or as RFC 3339; a naive instant is UTC."""
+    if isinstance(value, float):
+        raise RecordError(
+            f"{column} {value!r} is a fraction; write integer nanoseconds since 1970 or RFC 3339"
+        )
+    if isinstance(value, str) and not value.isdecimal():
+        try:
+            return instant_of_text(value)
+        except ValueError as error:
+            raise RecordError(f"{column}: {error}") from error
+    return whole_number_or_none(value, column)
+
+
+def _real(column: str, value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RecordError(f"{column} {str(value)[:40]!r} is no number")
+    return float(value)
+
+
+def _flag(column: str, value: Json) -> bool:
+    if not isinstance(value, bool):
+        raise RecordError(f"{column} {str(value)[:40]!r} is neither true nor false")
+    return value
+
+
+def _money(column: str, value: Json) -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal("nan")
+    if isinstance(value, bool) or not amount.is_finite():
+        raise RecordError(f"{column} {str(value)[:40]!r} is no amount")
+    return amount
+
+
+def _hashes(column: str, value: Json) -> tuple[int | None, ...]:
+    if not isinstance(value, list) or None in value:
+        raise RecordError(f"{column} is no list of whole numbers")
+    return tuple(whole_number_or_none(item, column) for item in value)
+
+
+_BY_TYPE: dict[Any, Callable[[str, Json], Any]] = {
+    str: _text,
+    str | None: _text,
+    int | None: _whole,
+    float | None: _real,
+    bool | None: _flag,
+    Decimal | None: _money,
+    tuple[int, ...] | None: _hashes,
+}
+
+
+def _reader_of(column: str, kind: Any) -> Callable[[str, Json], Any]:
+    if column in _CHOICES:
+        return _choice
+    if column.endswith("_at"):
+        return _instant
+    if column.endswith("_tokens"):
+        return _count
+    return _BY_TYPE[kind]
+
+
+_READERS = {
+    **{field.name: _reader_of(field.name, field.type) for field in fields(Call)},
+    **dict.fromkeys(TOTAL_COLUMNS, _count),
+}
+COLUMNS = frozenset(field.name for field in fields(Call)) - {"identity"}
+"""Columns that a record may fill."""

@@ -1,0 +1,68 @@
+"""What the first kilobytes of a source show of its structure: container, keys, header.
+
+Owns the look at JSON that may be cut in the middle. Refuses to decide on a format.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ingest.files.content import UTF8_BOM
+from ingest.readers.json_text import loads
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\]]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first object of a source and what is around it.
+
+    `keys` are those of the first object, as far as the head shows them; `first_line` is the first
+    line that is not blank, without its end.
+    """
+
+    first_line: bytes
+    keys: frozenset[str] = frozenset()
+    is_array: bool = False
+    is_complete: bool = False
+    has_more: bool = False
+
+
+@lru_cache(maxsize=8)
+def opening(head: bytes) -> Opening:
+    """The structure that `head` shows; no keys where it is no JSON."""
+    text = head.removeprefix(UTF8_BOM).lstrip()
+    first_line = text.partition(b"\n")[0].rstrip()
+    if text[:1] not in (b"{", b"["):
+        return Opening(first_line)
+    is_array = text[:1] == b"["
+    keys: set[str] = set()
+    end = None
+    for depth, token, ends_at in _tokens(text):
+        if token.endswith(b":") and depth == 1 + is_array:
+            keys.add(_key(token))
+        elif token == b"}" and depth == is_array:
+            end = ends_at
+            break
+    has_more = end is not None and not is_array and bool(text[end:].strip())
+    return Opening(first_line, frozenset(keys), is_array, end is not None, has_more)
+
+
+def _tokens(text: bytes) -> Iterator[tuple[int, bytes, int]]:
+    """Brackets, keys and strings: the depth they leave or stand at, their bytes, their end."""
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token in (b"{", b"["):
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
+        yield depth, token, match.end()
+
+
+def _key(token: bytes) -> str:
+    try:
+        return str(loads(token.rstrip(b":").rstrip()))
+    except ValueError:
+        return token.decode("utf-8", "replace")

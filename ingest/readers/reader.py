@@ -1,0 +1,61 @@
+"""What a reader is, and how its records are packed into batches.
+
+Owns the protocol that a new format fulfils. Refuses to hold more than one batch in memory.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from ingest.files import Source
+from ingest.records import Batch, Call, Reject, Span
+
+MAX_BATCH_RECORDS = 5_000
+
+Record = Span | Call | Reject
+
+
+class Reader(Protocol):
+    """One format: how it is told from its content, and how it becomes records.
+
+    `read` may raise `UnreadableSourceError` after it has given batches: a truncated file shows
+    its end only there.
+    """
+
+    @property
+    def name(self) -> str:
+        """What `--format` takes."""
+
+    @property
+    def title(self) -> str:
+        """The format in words."""
+
+    @property
+    def recognised_by(self) -> str:
+        """What in the content shows the format, in one sentence."""
+
+    def recognise(self, head: bytes, source: Source) -> bool:
+        """Whether `head`, the first 64 KiB of `source`, shows this format."""
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Batches of at most 5,000 records; each record is taken or rejected."""
+
+
+def batches(records: Iterable[Record]) -> Iterator[Batch]:
+    """`records` in their order, packed into batches of at most 5,000."""
+    spans: list[Span] = []
+    calls: list[Call] = []
+    rejects: list[Reject] = []
+    count = 0
+    for record in records:
+        if isinstance(record, Span):
+            spans.append(record)
+        elif isinstance(record, Call):
+            calls.append(record)
+        else:
+            rejects.append(record)
+        count += 1
+        if count == MAX_BATCH_RECORDS:
+            yield Batch(spans=spans, calls=calls, rejects=rejects)
+            spans, calls, rejects, count = [], [], [], 0
+    if count:
+        yield Batch(spans=spans, calls=calls, rejects=rejects)

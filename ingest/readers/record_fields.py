@@ -1,0 +1,64 @@
+"""Fields of record formats, checked one by one.
+
+Owns the sentence that says which field is wrong and what it should be. Refuses to read true as 1.
+"""
+
+import re
+from collections.abc import Mapping
+
+from ingest.readers.rejection import RecordError
+from ingest.records import Json
+
+MAX_BIGINT = 2**63 - 1
+_DIGITS = re.compile(r"-?[0-9]{1,20}")
+
+
+def record_of(value: Json) -> dict[str, Json]:
+    """The record as an object."""
+    if not isinstance(value, dict):
+        raise RecordError(f"no JSON object but {str(value)[:40]!r}")
+    return value
+
+
+def whole_number(record: Mapping[str, Json], key: str) -> int:
+    """A whole number that the record must have."""
+    number = whole_number_or_none(record.get(key), key)
+    if number is None:
+        raise RecordError(f"{key} is missing")
+    return number
+
+
+def whole_number_or_none(value: Json, key: str) -> int | None:
+    """A whole number, also from a double or from digits; None where it is absent."""
+    if value is None:
+        return None
+    is_whole_double = isinstance(value, float) and value.is_integer()
+    is_text = isinstance(value, str) and _DIGITS.fullmatch(value)
+    number = int(value) if is_whole_double or is_text else value
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise RecordError(f"{key} {str(value)[:40]!r} is no whole number")
+    if abs(number) > MAX_BIGINT:
+        raise RecordError(f"{key} {str(value)[:40]} is beyond 64 bits")
+    return number
+
+
+def count_of(record: Mapping[str, Json], key: str) -> int:
+    """A count from 0 that the record must have."""
+    return not_negative(whole_number(record, key), key)
+
+
+def not_negative(number: int, key: str) -> int:
+    """The number. Raises `RecordError` where it is below 0."""
+    if number < 0:
+        raise RecordError(f"{key} {number} is below 0")
+    return number
+
+
+def seconds_or_none(record: Mapping[str, Json], key: str) -> float | None:
+    """A count of seconds, None where it is absent."""
+    value = record.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RecordError(f"{key} {str(value)[:40]!r} is no number of seconds")
+    return value

@@ -1,0 +1,50 @@
+"""Fields of spans that every tracing format has: kinds, status codes, instants, ids.
+
+Owns their names in the ledger. Refuses to drop an instant that cannot be true: it is kept, and
+the call that has it is marked.
+"""
+
+import math
+from collections.abc import Mapping
+
+from ingest.readers.ids import derived_ids
+from ingest.readers.instants import MAX_AT
+from ingest.records import Json
+
+KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
+"""By the number that OTLP gives them."""
+STATUSES = ("unset", "ok", "error")
+
+_UINT64 = 2**64
+
+
+def signed_instant(nanoseconds: int) -> int | None:
+    """An unsigned OTLP instant as a signed one; None for 0, which means "not set".
+
+    A clock that was never set (year 1 in Go) arrives as a large unsigned number.
+    """
+    if nanoseconds == 0:
+        return None
+    return nanoseconds if nanoseconds <= MAX_AT else nanoseconds - _UINT64
+
+
+def finite(number: float) -> float | None:
+    """The number; None for NaN and the infinities, which tell nothing."""
+    return number if math.isfinite(number) else None
+
+
+def text_or_none(value: Json) -> str | None:
+    """The text of a value that should be text; None where it is absent or empty."""
+    return None if value is None or value == "" else str(value)
+
+
+def complete_ids(
+    trace_id: str | None, span_id: str | None, canonical: Mapping[str, Json]
+) -> tuple[str, str]:
+    """Both ids; what is missing is derived from the content of the span."""
+    if trace_id is not None and span_id is not None:
+        return trace_id, span_id
+    derived_trace_id, derived_span_id = derived_ids(
+        {**canonical, "trace_id": trace_id, "span_id": span_id}
+    )
+    return trace_id or derived_trace_id, span_id or derived_span_id
