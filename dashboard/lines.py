@@ -1,7 +1,7 @@
 """The lines of the law as a reader sees them: a label each, and money that adds up to the bill.
 
-Owns labels and the rounding of a whole table. Refuses to drop a line: what has no price has a
-line without money.
+Owns labels and the rounding of a whole table. Refuses to drop a line (what has no price has a
+line without money) and to add amounts of different currencies.
 """
 
 from collections.abc import Sequence
@@ -12,67 +12,61 @@ import polars as pl
 from dashboard.rounding import decimals_of, rounded, rounded_to_total
 
 IDLE_LABEL = "idle"
-UNATTRIBUTED_LABEL = "unattributed"
-UNPRICED_LABEL = "unpriced"
-LINE_LABELS = {
-    "idle": IDLE_LABEL,
-    "unattributed": UNATTRIBUTED_LABEL,
-    "unpriced": UNPRICED_LABEL,
-}
-SUMS = (
-    "N",
-    "input_tokens",
-    "output_tokens",
-    "gpu_seconds",
-    "prefill_gpu_seconds",
-    "decode_gpu_seconds",
-)
-"""Columns of a law frame that may be added up over its lines."""
+MOST_DECIMALS = 3
+SEPARATOR = " · "
 
 
 def labelled(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """`frame` with a column `label`: the group's name, or what the line is."""
-    name = pl.concat_str([pl.col(column) for column in by], separator=" · ", ignore_nulls=True)
-    return frame.with_columns(
-        label=pl.when(pl.col("line") == "calls")
-        .then(name)
-        .otherwise(pl.col("line").replace(LINE_LABELS))
-    )
+    name = pl.concat_str([pl.col(column) for column in by], separator=SEPARATOR)
+    is_group = pl.col("line") == "calls"
+    return frame.with_columns(label=pl.when(is_group).then(name).otherwise(pl.col("line")))
 
 
-def with_rounded_cost(frame: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """`frame` with `rounded_cost`: to the smallest unit of `currency`, adding up to the total.
+def with_rounded_cost(frame: pl.DataFrame) -> pl.DataFrame:
+    """`frame` with `rounded_cost`: to the smallest unit of each currency, adding up to its total.
 
     Idle is rounded first and against the rest as a whole, so that it is the same amount in every
     table of one window, however the calls are grouped.
     """
-    decimals = decimals_of(currency)
-    is_idle = [line == "idle" for line in frame["line"]]
-    costs: list[Decimal | None] = frame["cost"].to_list()
-    idle = [cost if flag else None for cost, flag in zip(costs, is_idle, strict=True)]
-    rest = [None if flag else cost for cost, flag in zip(costs, is_idle, strict=True)]
-    split = rounded_to_total([total_of(idle), total_of(rest)], decimals)
-    idle_rounded = rounded_to_total(idle, decimals, total=split[0])
-    rest_rounded = rounded_to_total(rest, decimals, total=split[1])
-    merged = [
-        one if flag else other
-        for one, other, flag in zip(idle_rounded, rest_rounded, is_idle, strict=True)
-    ]
-    return frame.with_columns(pl.Series("rounded_cost", merged, dtype=money_type(decimals)))
+    result: list[Decimal | None] = [None] * frame.height
+    rows = list(zip(frame["currency"], frame["line"], frame["cost"], strict=True))
+    for currency in frame["currency"].drop_nulls().unique():
+        places = [index for index, row in enumerate(rows) if row[0] == currency]
+        idle = [index for index in places if rows[index][1] == "idle"]
+        rest = [index for index in places if rows[index][1] != "idle"]
+        decimals = decimals_of(currency)
+        parts = [[rows[index][2] for index in group] for group in (idle, rest)]
+        wholes = rounded_to_total([total_of(part) for part in parts], decimals)
+        for group, part, whole in zip((idle, rest), parts, wholes, strict=True):
+            amounts = rounded_to_total(part, decimals, total=whole)
+            for index, amount in zip(group, amounts, strict=True):
+                result[index] = amount
+    return frame.with_columns(
+        pl.Series("rounded_cost", result, dtype=pl.Decimal(38, MOST_DECIMALS))
+    )
 
 
 def total_cost(frame: pl.DataFrame, currency: str) -> Decimal | None:
-    """The bill of `frame` in `currency`, rounded; None where no line has a price."""
-    exact = total_of(frame["cost"].to_list())
+    """The bill of `frame` in `currency`, rounded; None where no line has a price in it."""
+    exact = total_of(frame.filter(pl.col("currency") == currency)["cost"].to_list())
     return None if exact is None else rounded(exact, decimals_of(currency))
+
+
+def idle_cost(frame: pl.DataFrame, currency: str) -> Decimal | None:
+    """The rounded cost of idle time in `currency`; None where none is known."""
+    of_idle = (pl.col("line") == "idle") & (pl.col("currency") == currency)
+    return total_of(with_rounded_cost(frame).filter(of_idle)["rounded_cost"].to_list())
+
+
+def other_currencies(frame: pl.DataFrame, currency: str) -> dict[str, Decimal]:
+    """The bills of `frame` in currencies other than `currency`; they are part of no total."""
+    others = frame["currency"].drop_nulls().unique().sort().to_list()
+    totals = {other: total_cost(frame, other) for other in others if other != currency}
+    return {other: amount for other, amount in totals.items() if amount is not None}
 
 
 def total_of(amounts: Sequence[Decimal | None]) -> Decimal | None:
     """The exact sum of the known amounts; None where none is known."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known, Decimal(0)) if known else None
-
-
-def money_type(decimals: int) -> pl.Decimal:
-    """The column type of rounded money."""
-    return pl.Decimal(38, decimals)

@@ -17,25 +17,18 @@ from dashboard.monthly.tables import (
     plain_table,
 )
 from dashboard.series import SpendByDay
+from dashboard.summary import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonthlyFigures:
-    """One month in one time zone; money is in `currency`, `total_cost` is rounded to its unit."""
+    """One month in one time zone; every amount is in the summary's currency."""
 
     month: str
     window_text: str
-    currency: str
-    total_cost: Decimal
+    summary: Summary
     previous_month: str
     previous_cost: Decimal | None
-    calls_count: int
-    input_tokens: int
-    output_tokens: int
-    gpu_seconds: float
-    idle_cost: Decimal | None
-    unpriced_calls_count: int
-    estimated_ratio: float | None
     endpoints: pl.DataFrame
     """Lines of the law by endpoint, with `label`, `rounded_cost` and `law_cost`."""
     teams: pl.DataFrame
@@ -52,10 +45,11 @@ class MonthlyFigures:
 
     def tables(self) -> tuple[Table, ...]:
         """The tables of the report in their order."""
+        currency = self.summary.currency
         return (
-            law_table("Endpoints", "Endpoint", self.endpoints, self.currency),
-            law_table("Teams", "Team", self.teams, self.currency),
-            days_table(self.days, self.currency),
-            idle_and_unpriced_table(self.idle_and_unpriced, self.currency),
+            law_table("Endpoints", "Endpoint", self.endpoints, currency),
+            law_table("Teams", "Team", self.teams, currency),
+            days_table(self.days, currency),
+            idle_and_unpriced_table(self.idle_and_unpriced, currency),
             plain_table("Data quality", self.data_quality),
         )

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from dashboard.monthly.figures import MonthlyFigures
 from dashboard.monthly.svg import Effect, effects_svg, legend_html, spend_svg
 from dashboard.monthly.tables import Column, Table, summed
+from dashboard.summary import trust_sentence
 from dashboard.wording import (
     UNKNOWN,
     change_text,
@@ -58,55 +59,43 @@ class Cell:
 
 def report_page(figures: MonthlyFigures) -> str:
     """The report of `figures` as one HTML document; the same figures, the same text."""
-    effects = [_effect(row, figures.currency) for row in figures.moved.iter_rows(named=True)]
+    currency = figures.summary.currency
+    effects = [_effect(row, currency) for row in figures.moved.iter_rows(named=True)]
     return _template().render(
         figures=figures,
         headline=headline(figures),
-        trust=trust_sentence(figures),
+        trust=trust_sentence(figures.summary),
         effects=effects,
         effects_svg=Markup(effects_svg(effects, "Effect of each letter on the cost")),  # noqa: S704 - our own SVG, its texts escaped
-        moved=[_moved_row(row, figures.currency) for row in figures.moved.iter_rows(named=True)],
-        moved_total=signed_money_text(_sum(figures.moved, "effect_cost"), figures.currency),
+        moved=[_moved_row(row, currency) for row in figures.moved.iter_rows(named=True)],
+        moved_total=signed_money_text(_sum(figures.moved, "effect_cost"), currency),
         spend_svg=Markup(spend_svg(figures.spend)),  # noqa: S704 - our own SVG, its texts escaped
         spend_legend=Markup(legend_html(figures.spend)),  # noqa: S704 - our own list, its texts escaped
-        tables=[_table(table, figures.currency) for table in figures.tables()],
+        tables=[_table(table, currency) for table in figures.tables()],
     )
 
 
 def headline(figures: MonthlyFigures) -> list[Headline]:
     """The three numbers that come first: cost, GPU-seconds, idle."""
-    change = change_text(figures.total_cost, figures.previous_cost)
-    idle_ratio = None
-    if figures.idle_cost is not None and figures.total_cost:
-        idle_ratio = float(figures.idle_cost / figures.total_cost)
+    summary = figures.summary
+    change = change_text(summary.cost, figures.previous_cost)
     return [
         Headline(
             name="Cost",
-            text=money_text(figures.total_cost, figures.currency),
+            text=money_text(summary.cost, summary.currency),
             beside=f"{change} against {figures.previous_month}" if change else "all lines",
         ),
         Headline(
-            name="GPU-seconds of calls and idle",
-            text=quantity_text(figures.gpu_seconds),
-            beside=f"{count_text(figures.calls_count)} calls",
+            name="GPU-seconds, idle included",
+            text=quantity_text(summary.gpu_seconds),
+            beside=f"{count_text(summary.calls_count)} calls",
         ),
         Headline(
             name="Idle",
-            text=money_text(figures.idle_cost, figures.currency),
-            beside=f"{ratio_text(idle_ratio)} of the cost",
+            text=money_text(summary.idle_cost, summary.currency),
+            beside=f"{ratio_text(summary.idle_ratio)} of the GPU-seconds",
         ),
     ]
-
-
-def trust_sentence(figures: MonthlyFigures) -> str:
-    """One sentence on how far the figures can be trusted."""
-    estimated = figures.estimated_ratio
-    measured = None if estimated is None else 1 - estimated
-    return (
-        f"{ratio_text(measured)} of the calls' GPU-seconds are measured and "
-        f"{ratio_text(estimated)} estimated; {count_text(figures.unpriced_calls_count)} calls "
-        "have no price and are not part of the cost."
-    )
 
 
 @cache

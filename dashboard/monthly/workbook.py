@@ -44,7 +44,7 @@ def workbook_bytes(figures: MonthlyFigures) -> bytes:
     buffer = BytesIO()
     workbook = Workbook(buffer, {"in_memory": True, **SAFE_WORKBOOK_OPTIONS})
     workbook.set_properties({"title": _title(figures), "created": FIXED_CREATION})
-    styles = Styles(workbook, decimals_of(figures.currency))
+    styles = Styles(workbook, decimals_of(figures.summary.currency))
     tables = figures.tables()
     _write_summary(workbook, figures, tables, styles)
     for table in tables:
@@ -64,21 +64,21 @@ def _spend_rows(figures: MonthlyFigures, tables: Mapping[str, Table]) -> list[Su
     lines = range_address(endpoints, "line")
     costs = range_address(endpoints, "rounded_cost")
     change = None
-    if figures.previous_cost:
-        change = float(figures.total_cost / figures.previous_cost - 1)
+    if figures.previous_cost and figures.summary.cost is not None:
+        change = float(figures.summary.cost / figures.previous_cost - 1)
     return [
         SummaryRow(name="Window", value=figures.window_text, kind="text"),
-        SummaryRow(name="Currency", value=figures.currency, kind="text"),
+        SummaryRow(name="Currency", value=figures.summary.currency, kind="text"),
         SummaryRow(
             name="Cost",
-            value=figures.total_cost,
+            value=figures.summary.cost,
             kind="money",
             formula=f"={total}",
             note="All lines, idle included",
         ),
         SummaryRow(
             name="of which idle",
-            value=figures.idle_cost,
+            value=figures.summary.idle_cost,
             kind="money",
             formula=f'=SUMIF({lines},"idle",{costs})',
             note="Provisioned GPUs on which no call was in service",
@@ -98,11 +98,12 @@ def _spend_rows(figures: MonthlyFigures, tables: Mapping[str, Table]) -> list[Su
 
 def _work_rows(figures: MonthlyFigures, tables: Mapping[str, Table]) -> list[SummaryRow]:
     endpoints = tables["Endpoints"]
+    summary = figures.summary
     sums: tuple[tuple[str, str, int | float, Kind], ...] = (
-        ("Calls", "N", figures.calls_count, "count"),
-        ("Input tokens", "input_tokens", figures.input_tokens, "count"),
-        ("Output tokens", "output_tokens", figures.output_tokens, "count"),
-        ("GPU-seconds", "gpu_seconds", figures.gpu_seconds, "quantity"),
+        ("Calls", "N", summary.calls_count, "count"),
+        ("Input tokens", "input_tokens", summary.input_tokens, "count"),
+        ("Output tokens", "output_tokens", summary.output_tokens, "count"),
+        ("GPU-seconds", "gpu_seconds", summary.gpu_seconds, "quantity"),
     )
     rows = [
         SummaryRow(name=name, value=value, kind=kind, formula=f"={total_address(endpoints, key)}")
@@ -112,13 +113,13 @@ def _work_rows(figures: MonthlyFigures, tables: Mapping[str, Table]) -> list[Sum
         *rows,
         SummaryRow(
             name="Calls without a price",
-            value=figures.unpriced_calls_count,
+            value=summary.unpriced_calls_count,
             kind="count",
             note="Not part of the cost",
         ),
         SummaryRow(
             name="Estimated share of GPU-seconds",
-            value=figures.estimated_ratio,
+            value=summary.estimated_ratio,
             kind="ratio",
             note="Where the telemetry does not say when the first token came",
         ),

@@ -10,6 +10,7 @@ import pytest
 from dashboard.lines import labelled, with_rounded_cost
 from dashboard.monthly.figures import MonthlyFigures
 from dashboard.series import spend_by_day
+from dashboard.summary import summary_of
 
 FORMULA_NAME = "=cmd|'/c calc'!A0"
 SCRIPT_NAME = '<script>alert("x")</script>'
@@ -19,7 +20,7 @@ LAW_SCHEMA: dict[str, Any] = {
     "N": pl.Int64,
     "input_tokens": pl.Int64,
     "output_tokens": pl.Int64,
-    "price_per_gpu_hour": pl.Float64,
+    "price_per_gpu_hour": pl.Decimal(38, 9),
     "Tp_s": pl.Float64,
     "L_tokens": pl.Float64,
     "Td_s": pl.Float64,
@@ -28,60 +29,95 @@ LAW_SCHEMA: dict[str, Any] = {
     "decode_gpu_seconds": pl.Float64,
     "gpu_seconds": pl.Float64,
     "cost": pl.Decimal(38, 9),
+    "currency": pl.String,
     "share_ratio": pl.Float64,
     "estimated_ratio": pl.Float64,
 }
 # 3.6 USD a GPU-hour is 0.001 USD a GPU-second. The first line: 100,000 calls, 0.5 s prefill and
 # 200 tokens of 0.02 s are 450,000 s of residence; nine at once are 50,000 GPU-seconds: 50 USD.
-LINES: tuple[tuple[str | None, tuple[Any, ...]], ...] = (
-    (
-        "/chat",
-        (
-            *("calls", "gpu", 100_000, 9_000_000, 20_000_000, 3.6, 0.5, 200.0, 0.02, 9.0),
-            *(50_000 / 9, 400_000 / 9, 50_000.0, Decimal("50"), 0.54, 0.0),
-        ),
-    ),
-    (
-        None,
-        (
-            *("idle", "gpu", None, None, None, 3.6, None, None, None, None),
-            *(None, None, 20_004.0, Decimal("20.004"), 0.22, None),
-        ),
-    ),
-    (
-        FORMULA_NAME,
-        (
-            *("calls", "token", 40, 4_000, 400, None, None, 10.0, None, None),
-            *(None, None, None, Decimal("12.345"), 0.13, None),
-        ),
-    ),
-    (
-        SCRIPT_NAME,
-        (
-            *("calls", "gpu", 100, 10_000, 0, 3.6, 0.1, 0.0, None, 0.000999500),
-            *(10_005.0, 0.0, 10_005.0, Decimal("10.005"), 0.11, 1.0),
-        ),
-    ),
-    (
-        None,
-        (
-            *("unpriced", "token", 7, 700, 70, None, None, 10.0, None, None),
-            *(None, None, None, None, None, None),
-        ),
-    ),
+CHAT = {
+    "line": "calls",
+    "basis": "gpu",
+    "N": 100_000,
+    "input_tokens": 9_000_000,
+    "output_tokens": 20_000_000,
+    "price_per_gpu_hour": Decimal("3.6"),
+    "Tp_s": 0.5,
+    "L_tokens": 200.0,
+    "Td_s": 0.02,
+    "B": 9.0,
+    "prefill_gpu_seconds": 50_000 / 9,
+    "decode_gpu_seconds": 400_000 / 9,
+    "gpu_seconds": 50_000.0,
+    "cost": Decimal("50"),
+    "currency": "USD",
+    "share_ratio": 0.54,
+    "estimated_ratio": 0.0,
+}
+IDLE = {
+    "line": "idle",
+    "basis": "gpu",
+    "price_per_gpu_hour": Decimal("3.6"),
+    "gpu_seconds": 20_004.0,
+    "cost": Decimal("20.004"),
+    "currency": "USD",
+    "share_ratio": 0.22,
+}
+BY_TOKEN = {
+    "line": "calls",
+    "basis": "token",
+    "N": 40,
+    "input_tokens": 4_000,
+    "output_tokens": 400,
+    "L_tokens": 10.0,
+    "cost": Decimal("12.345"),
+    "currency": "USD",
+    "share_ratio": 0.13,
+}
+EMBEDDING = {
+    "line": "calls",
+    "basis": "gpu",
+    "N": 100,
+    "input_tokens": 10_000,
+    "output_tokens": 0,
+    "price_per_gpu_hour": Decimal("3.6"),
+    "Tp_s": 0.1,
+    "L_tokens": 0.0,
+    "B": 0.0009995,
+    "prefill_gpu_seconds": 10_005.0,
+    "decode_gpu_seconds": 0.0,
+    "gpu_seconds": 10_005.0,
+    "cost": Decimal("10.005"),
+    "currency": "USD",
+    "share_ratio": 0.11,
+    "estimated_ratio": 1.0,
+}
+UNPRICED = {
+    "line": "unpriced",
+    "basis": "unpriced",
+    "N": 7,
+    "input_tokens": 700,
+    "output_tokens": 70,
+    "L_tokens": 10.0,
+}
+LINES = (
+    ("/chat", CHAT),
+    (None, IDLE),
+    (FORMULA_NAME, BY_TOKEN),
+    (SCRIPT_NAME, EMBEDDING),
+    (None, UNPRICED),
 )
 
 
 def law_frame(column: str) -> pl.DataFrame:
     """LINES as `ask law --by COLUMN` answers them."""
-    names = pl.Series(column, [name for name, _ in LINES], dtype=pl.String)
-    values = pl.DataFrame([row for _, row in LINES], schema=LAW_SCHEMA, orient="row")
-    return values.insert_column(0, names)
+    rows = [{column: name, **values} for name, values in LINES]
+    return pl.DataFrame(rows, schema={column: pl.String, **LAW_SCHEMA})
 
 
 def lines_of(column: str) -> pl.DataFrame:
     """The same with what a document needs beside it."""
-    frame = with_rounded_cost(labelled(law_frame(column), (column,)), "USD")
+    frame = with_rounded_cost(labelled(law_frame(column), (column,)))
     is_law = (pl.col("line") == "calls") & (pl.col("basis") == "gpu")
     return frame.with_columns(law_cost=pl.when(is_law).then(pl.col("cost").cast(pl.Float64)))
 
@@ -110,17 +146,9 @@ def figures() -> MonthlyFigures:
     return MonthlyFigures(
         month="2026-10",
         window_text="2026-10-01 to 2026-10-31, Asia/Tokyo",
-        currency="USD",
-        total_cost=Decimal("92.35"),
+        summary=summary_of(lines, "USD"),
         previous_month="2026-09",
         previous_cost=Decimal("73.88"),
-        calls_count=100_147,
-        input_tokens=9_014_700,
-        output_tokens=20_000_470,
-        gpu_seconds=80_009.0,
-        idle_cost=Decimal("20.00"),
-        unpriced_calls_count=7,
-        estimated_ratio=0.1667,
         endpoints=lines,
         teams=lines_of("team"),
         days=days,

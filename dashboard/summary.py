@@ -1,0 +1,86 @@
+"""What the lines of one window come to: the numbers that a reader sees first.
+
+Owns sums over lines of the law. Refuses to add what may not be added: letters, and money of
+another currency.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+import polars as pl
+
+from dashboard.lines import idle_cost, other_currencies, total_cost
+from dashboard.wording import count_text, money_text, ratio_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Sums over the lines of one window; money is rounded and in `currency`."""
+
+    currency: str
+    cost: Decimal | None
+    idle_cost: Decimal | None
+    other_costs: Mapping[str, Decimal]
+    gpu_seconds: float
+    """Provisioned where every pool is configured: of calls and idle."""
+    idle_gpu_seconds: float
+    calls_count: int
+    input_tokens: int
+    output_tokens: int
+    estimated_ratio: float | None
+    unpriced_calls_count: int
+    unpriced_tokens: int
+
+    @property
+    def idle_ratio(self) -> float | None:
+        """Idle as a share of all GPU-seconds; None where there are none."""
+        return self.idle_gpu_seconds / self.gpu_seconds if self.gpu_seconds else None
+
+
+def summary_of(frame: pl.DataFrame, currency: str) -> Summary:
+    """The sums over the lines of `frame`, an answer of `law` grouped in any way."""
+    is_idle = pl.col("line") == "idle"
+    unpriced = frame.filter(pl.col("cost").is_null() & ~is_idle)
+    return Summary(
+        currency=currency,
+        cost=total_cost(frame, currency),
+        idle_cost=idle_cost(frame, currency),
+        other_costs=other_currencies(frame, currency),
+        gpu_seconds=float(frame["gpu_seconds"].sum()),
+        idle_gpu_seconds=float(frame.filter(is_idle)["gpu_seconds"].sum()),
+        calls_count=int(frame["N"].sum()),
+        input_tokens=int(frame["input_tokens"].sum()),
+        output_tokens=int(frame["output_tokens"].sum()),
+        estimated_ratio=_estimated_ratio(frame.filter(~is_idle)),
+        unpriced_calls_count=int(unpriced["N"].sum()),
+        unpriced_tokens=int(unpriced["input_tokens"].sum() + unpriced["output_tokens"].sum()),
+    )
+
+
+def trust_sentence(summary: Summary) -> str:
+    """How far the figures can be trusted: measured, estimated, unpriced."""
+    estimated = summary.estimated_ratio
+    measured = None if estimated is None else 1 - estimated
+    of_time = "of the calls' GPU-seconds are measured"
+    parts = [f"{ratio_text(measured)} {of_time}, {ratio_text(estimated)} estimated"]
+    if summary.unpriced_calls_count:
+        parts.append(
+            f"{count_text(summary.unpriced_calls_count)} calls with "
+            f"{count_text(summary.unpriced_tokens)} tokens have no price and are not in the cost"
+        )
+    else:
+        parts.append("every call has a price")
+    parts += [
+        f"{money_text(amount, currency)} are in another currency and not in the cost"
+        for currency, amount in summary.other_costs.items()
+    ]
+    return "; ".join(parts) + "."
+
+
+def _estimated_ratio(calls: pl.DataFrame) -> float | None:
+    known = calls.filter(pl.col("gpu_seconds") > 0)
+    total = known["gpu_seconds"].sum()
+    if not total:
+        return None
+    return float((known["gpu_seconds"] * known["estimated_ratio"].fill_null(0)).sum() / total)

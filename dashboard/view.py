@@ -1,0 +1,113 @@
+"""The view that every page shows: period, zone, grouping and filters, kept in the address.
+
+Owns the bar of widgets and what their values mean. Each widget is bound to a query parameter of
+its own name, so that a view can be sent to somebody. Refuses to read a figure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from zoneinfo import available_timezones
+
+import streamlit as st
+
+from dashboard import answers
+from dashboard.period import (
+    ALL,
+    DAYS,
+    Period,
+    choices,
+    days_before,
+    days_period,
+    month_before,
+    month_days,
+    month_period,
+    whole_period,
+)
+from dashboard.source import Source
+
+GROUPINGS = ("endpoint", "team", "model", "service", "pool", "feature", "tenant")
+FILTERS = ("endpoint", "team", "model")
+NO_FILTER = "any"
+CHOICE_TEXTS = {DAYS: "Days …", ALL: "Everything"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What is shown: a period, the one before it, the column that makes the lines, filters."""
+
+    period: Period
+    previous: Period | None
+    by: str
+    currency: str
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+def view_bar(source: Source) -> View:
+    """The bar at the top of every page, and the view that it stands for."""
+    configuration = source.configuration()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = _period_choice(source, configuration.timezone)
+        days = _days_choice(chosen, source, configuration.timezone)
+        by = st.selectbox("Lines by", GROUPINGS, key="by", bind="query-params", width=150)
+        zone = _zone_choice(configuration.timezone)
+        where = _filters(source, configuration.timezone)
+    period, previous = periods(chosen, days, zone)
+    return View(
+        period=period,
+        previous=previous,
+        by=by or GROUPINGS[0],
+        currency=configuration.currency,
+        where=where,
+    )
+
+
+def periods(chosen: str, days: tuple[date, date], zone: str) -> tuple[Period, Period | None]:
+    """The period that was chosen, and the one before it; everything has none before it."""
+    if chosen == ALL:
+        return whole_period(zone), None
+    if chosen == DAYS:
+        return days_period(*days, zone), days_period(*days_before(*days), zone)
+    return month_period(chosen, zone), month_period(month_before(chosen), zone)
+
+
+def _period_choice(source: Source, zone: str) -> str:
+    options = choices(answers.months(source, zone))
+    chosen = st.selectbox(
+        "Period",
+        options,
+        format_func=lambda option: CHOICE_TEXTS.get(option, option),
+        key="period",
+        bind="query-params",
+        width=150,
+    )
+    return chosen or options[0]
+
+
+def _days_choice(chosen: str, source: Source, zone: str) -> tuple[date, date]:
+    first, last = month_days(max(answers.months(source, zone)))
+    if chosen != DAYS:
+        return first, last
+    since = st.date_input("From", first, key="from", bind="query-params", width=150)
+    until = st.date_input("To", last, key="to", bind="query-params", width=150)
+    return since, until
+
+
+def _zone_choice(configured: str) -> str:
+    others = sorted(available_timezones() - {configured, "UTC"})
+    options = [*dict.fromkeys((configured, "UTC")), *others]
+    zone = st.selectbox("Time zone", options, key="zone", bind="query-params", width=200)
+    return zone or configured
+
+
+def _filters(source: Source, zone: str) -> dict[str, str]:
+    chosen = {}
+    with st.popover("Filters", icon=":material/filter_list:"):
+        for column in FILTERS:
+            options = [NO_FILTER, *answers.names(source, column, zone)]
+            value = st.selectbox(
+                f"Only {column}", options, key=f"only_{column}", bind="query-params"
+            )
+            if value is not None and value != NO_FILTER:
+                chosen[column] = value
+    return chosen

@@ -1,0 +1,55 @@
+"""A view's stretch of time is cut in its zone, and knows the one before it."""
+
+from datetime import date
+
+from dashboard.period import (
+    choices,
+    days_before,
+    days_period,
+    month_before,
+    month_days,
+    month_period,
+)
+
+HOUR_NS = 3_600_000_000_000
+
+
+def test_the_newest_month_is_offered_first_and_everything_last() -> None:
+    assert choices(["2026-09", "2026-11", "2026-10"]) == [
+        "2026-11",
+        "2026-10",
+        "2026-09",
+        "days",
+        "all",
+    ]
+
+
+def test_an_october_in_berlin_has_745_hours() -> None:
+    period = month_period("2026-10", "Europe/Berlin")
+    assert period.window.since is not None
+    assert period.window.until is not None
+    assert period.window.until - period.window.since == 745 * HOUR_NS
+    assert period.text == "2026-10-01 to 2026-10-31 (Europe/Berlin)"
+
+
+def test_a_range_of_days_includes_its_last_day() -> None:
+    period = days_period(date(2026, 10, 5), date(2026, 10, 5), "Asia/Tokyo")
+    assert period.window.since is not None
+    assert period.window.until is not None
+    assert period.window.until - period.window.since == 24 * HOUR_NS
+    assert period.name == "2026-10-05"
+
+
+def test_the_month_before_january_is_december() -> None:
+    assert month_before("2026-01") == "2025-12"
+
+
+def test_a_month_ends_with_its_last_day() -> None:
+    assert month_days("2028-02") == (date(2028, 2, 1), date(2028, 2, 29))
+
+
+def test_the_week_before_a_week_ends_on_the_day_before_it() -> None:
+    assert days_before(date(2026, 10, 8), date(2026, 10, 14)) == (
+        date(2026, 10, 1),
+        date(2026, 10, 7),
+    )
