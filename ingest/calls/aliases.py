@@ -32,6 +32,7 @@ FieldName = Literal[
     "response_model",
     "request_model",
     "provider",
+    "host",
     "request_id",
     "max_tokens",
     "temperature",

@@ -1,0 +1,236 @@
+"""One call from its views: every column that the spans of a trace can fill.
+
+Owns which view a column is read from: time and tokens from the innermost, the endpoint from what
+encloses the outermost, who pays from around the engine. Refuses to give one value to two calls
+that only their common wrapper has: its usage and answer belong to the last attempt.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from ingest.calls.aliases import AliasTable
+from ingest.calls.content import Message, completion, indexed, prompt
+from ingest.calls.endpoint import endpoint
+from ingest.calls.fingerprints import fingerprint, kept_text
+from ingest.calls.mapping import ColumnMap
+from ingest.calls.observation import observation, streamed_chunks
+from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
+from ingest.calls.request import request
+from ingest.calls.timing import Phases, phases, refused
+from ingest.calls.tokens import Buckets
+from ingest.calls.unify import RetryLink
+from ingest.calls.usage import usage
+from ingest.calls.views import View, Views
+from ingest.config import Configuration
+from ingest.records import Call
+
+PAYER_COLUMNS = (
+    "feature",
+    "team",
+    "tenant",
+    "user_id",
+    "conversation_id",
+    "environment",
+    "region",
+)
+ORIGINS = frozenset({"production", "replay"})
+COST_CURRENCY = "USD"
+"""The currency in which every convention that has a cost attribute defines it."""
+MAX_COST = Decimal(10) ** 9
+COST_STEP = Decimal(1).scaleb(-9)
+NO_USAGE_NOTE = "stream without usage; ask for stream_options.include_usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What every call of a trace is derived with."""
+
+    configuration: Configuration
+    columns: ColumnMap
+    table: AliasTable
+
+
+def call(views: Views, link: RetryLink | None, derivation: Derivation) -> Call:
+    """The call that `views` describe; `link` is its place among attempts."""
+    owns_wrapper = link is not None and link.is_last and link.is_whole_operation
+    ended = ending(views, derivation.table)
+    found_model = _model(views, derivation.columns)
+    parameters = request(views.readings(with_wrapper=True))
+    tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
+    if tokens.output_tokens is None and parameters["stream"]:
+        tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, NO_USAGE_NOTE))
+    return Call(
+        identity=views.identity,
+        status=ended.status,
+        error_type=ended.error_type,
+        http_status=ended.http_status,
+        finish_reason=ended.finish_reason,
+        pairing="single" if len(views.own) == 1 and views.wrapper is None else "ancestor",
+        attempt=None if link is None else link.attempt,
+        retry_of=None if link is None else link.retry_of,
+        trace_id=views.innermost.span.trace_id,
+        span_id=views.innermost.span.span_id,
+        parent_span_id=views.innermost.span.parent_span_id,
+        model=found_model,
+        **_times(views, ended, tokens, derivation.table).columns(),
+        **tokens.columns(),
+        **parameters,
+        **_who_pays(views, derivation.columns),
+        **_what_ran(views, derivation.columns),
+        **_cost(views, owns_wrapper=owns_wrapper),
+        **_texts(views, found_model, parameters, derivation, owns_wrapper=owns_wrapper),
+    )
+
+
+def ending(views: Views, table: AliasTable) -> Outcome:
+    """How the call ended by its own views: the outermost failure counts."""
+    return joined(
+        [
+            outcome(view.span, view.reading, table, child_http_status=view.child_http_status)
+            for view in views.own
+        ]
+    )
+
+
+def _times(views: Views, ended: Outcome, tokens: Buckets, table: AliasTable) -> Phases:
+    found = phases([observation(view, table) for view in views.own])
+    is_refused = ended.http_status == RATE_LIMITED and not tokens.output_tokens
+    return refused(found) if is_refused else found
+
+
+def _tokens(views: Views, ended: Outcome, table: AliasTable, *, owns_wrapper: bool) -> Buckets:
+    chunks = [streamed_chunks(view, table) or 0 for view in views.own]
+    found, notes = usage(
+        views.readings(with_wrapper=owns_wrapper), streamed_chunks=max(chunks) or None
+    )
+    if ended.http_status == RATE_LIMITED and found.tokens_source == "unknown":
+        notes = [*notes, f"refused with HTTP {RATE_LIMITED}: no token was processed"]
+        found = replace(
+            found, uncached_input_tokens=0, visible_output_tokens=0, tokens_source="estimated"
+        )
+    return replace(found, tokens_note=_with_note(found.tokens_note, *notes))
+
+
+def _with_note(note: str | None, *more: str) -> str | None:
+    return "; ".join([*([note] if note else []), *more]) or None
+
+
+def _model(views: Views, columns: ColumnMap) -> str | None:
+    """What ran, as far as anybody says: the answer's model before the request's."""
+    found = views.innermost.context.found
+    configured = columns.configured_value("model", found)
+    if configured is not None:
+        return configured
+    for reading in views.readings(with_wrapper=True):
+        named: str | None = reading.first("response_model") or reading.first("request_model")
+        if named is not None:
+            return named
+    return columns.value("model", found)
+
+
+def _what_ran(views: Views, columns: ColumnMap) -> dict[str, Any]:
+    found = views.innermost.context.found
+    requested = [*reversed(views.own), *([views.wrapper] if views.wrapper else [])]
+    asked = (view.reading.first("request_model") for view in requested)
+    provider = (
+        columns.configured_value("provider", found)
+        or views.text("provider", with_wrapper=True)
+        or views.text("host", with_wrapper=True)
+    )
+    origin = columns.value("origin", found)
+    return {
+        "model_requested": next((name for name in asked if name is not None), None),
+        "provider": provider,
+        "pool_reported": columns.value("pool", found),
+        "adapter": columns.value("adapter", found),
+        "replica": columns.value("replica", found) or _engine_replica(views.innermost, columns),
+        "origin": origin if origin in ORIGINS else "production",
+        "scenario": columns.value("scenario", found),
+        "arm": columns.value("arm", found),
+    }
+
+
+def _engine_replica(innermost: View, columns: ColumnMap) -> str | None:
+    """The process that served the call, by the engine's own span alone."""
+    if not innermost.part.is_engine:
+        return None
+    return columns.engine_value("replica", columns.found_on(innermost.span))
+
+
+def _who_pays(views: Views, columns: ColumnMap) -> dict[str, Any]:
+    inner, outer = views.innermost.context, views.outermost
+    searches = (inner.around_engine, inner.found)
+    service = (
+        columns.configured_value("service", *searches)
+        or outer.context.service_around_engine
+        or outer.span.service
+    )
+    operation = _operation(views)
+    named = endpoint(
+        outer.context,
+        mapped=columns.value("endpoint", *searches),
+        prompt_name=views.text("prompt_name", with_wrapper=True),
+        service=service,
+        operation=operation,
+    )
+    return {
+        "endpoint": named.name,
+        "endpoint_source": named.source,
+        "service": service,
+        "operation": operation,
+        **{column: columns.value(column, *searches) for column in PAYER_COLUMNS},
+    }
+
+
+def _operation(views: Views) -> str:
+    told = (view.part.operation for view in (*views.own, views.outermost))
+    return next((name for name in told if name is not None), "chat")
+
+
+def _cost(views: Views, *, owns_wrapper: bool) -> dict[str, Any]:
+    cost = views.first("reported_cost", with_wrapper=owns_wrapper)
+    if not isinstance(cost, Decimal) or not 0 <= cost < MAX_COST:
+        return {}
+    return {"reported_cost": cost.quantize(COST_STEP), "reported_currency": COST_CURRENCY}
+
+
+def _texts(
+    views: Views,
+    model: str | None,
+    parameters: dict[str, Any],
+    derivation: Derivation,
+    *,
+    owns_wrapper: bool,
+) -> dict[str, Any]:
+    """Fingerprints of prompt and answer, and the texts themselves where they may be kept."""
+    configuration = derivation.configuration
+    if configuration.content == "off":
+        return {}
+    asked, tools = _prompt(views, derivation.table)
+    answered = _answer(views, derivation.table, with_wrapper=owns_wrapper)
+    limits = {name: value for name, value in parameters.items() if name != "stream"}
+    whole = None if asked is None else [asked, model, tools, limits]
+    return {
+        "input_hash": fingerprint(asked, configuration),
+        "prompt_hash": fingerprint(whole, configuration),
+        "output_hash": fingerprint(answered, configuration),
+        "prompt": kept_text(asked, configuration),
+        "completion": kept_text(answered, configuration),
+    }
+
+
+def _prompt(views: Views, table: AliasTable) -> tuple[list[Message] | None, Any]:
+    """The prompt and the tools offered with it, by the innermost view that has a prompt."""
+    for view in (*views.own, *([views.wrapper] if views.wrapper else [])):
+        asked = prompt(view.span, table)
+        if asked is not None:
+            offered = indexed(view.span.attributes, "llm.tools.")
+            return asked, view.reading.first("tools") or offered or None
+    return None, None
+
+
+def _answer(views: Views, table: AliasTable, *, with_wrapper: bool) -> list[Message] | None:
+    wrapper = [views.wrapper] if with_wrapper and views.wrapper else []
+    found = (completion(view.span, table) for view in (*views.own, *wrapper))
+    return next((answer for answer in found if answer is not None), None)

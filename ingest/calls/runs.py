@@ -1,0 +1,77 @@
+"""Tool and retrieval spans: the time of an operation that no model worked.
+
+Owns the records for `tool_runs` and `retrievals`. Refuses to keep arguments and results: only
+their fingerprints are stored.
+"""
+
+from dataclasses import dataclass
+
+from ingest.calls.aliases import AliasTable, Reading
+from ingest.calls.content import indexed
+from ingest.calls.fingerprints import fingerprint
+from ingest.calls.outcome import outcome
+from ingest.config import Configuration
+from ingest.records import Json, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRun:
+    """One tool span; the fields are the columns of `tool_runs`."""
+
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None = None
+    tool: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    status: str
+    arguments_hash: str | None = None
+    result_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """One retrieval span; the fields are the columns of `retrievals`."""
+
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None = None
+    source: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    status: str
+    query_hash: str | None = None
+    result_hash: str | None = None
+
+
+def tool_run(span: Span, configuration: Configuration, table: AliasTable) -> ToolRun:
+    """The tool run that `span` describes."""
+    reading = Reading(span.attributes, table)
+    return ToolRun(
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_span_id=span.parent_span_id,
+        tool=reading.first("tool_name") or span.name,
+        started_at=span.started_at,
+        ended_at=span.ended_at,
+        status=outcome(span, reading, table).status,
+        arguments_hash=fingerprint(reading.first("tool_arguments"), configuration),
+        result_hash=fingerprint(reading.first("tool_result"), configuration),
+    )
+
+
+def retrieval(span: Span, configuration: Configuration, table: AliasTable) -> Retrieval:
+    """The retrieval that `span` describes."""
+    reading = Reading(span.attributes, table)
+    documents: Json = indexed(span.attributes, "retrieval.documents.") or None
+    return Retrieval(
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_span_id=span.parent_span_id,
+        source=reading.first("retrieval_source") or span.name,
+        started_at=span.started_at,
+        ended_at=span.ended_at,
+        status=outcome(span, reading, table).status,
+        query_hash=fingerprint(reading.first("retrieval_query"), configuration),
+        result_hash=fingerprint(documents or reading.first("retrieval_result"), configuration),
+    )
