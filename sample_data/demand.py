@@ -1,0 +1,236 @@
+"""Who asks for what and when: every endpoint's visits, drawn from the seed.
+
+Owns lengths, conversations, repeats and the agent's steps; the figures stand in `SHAPES`, which
+the manifest carries. Refuses to know how long a call takes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from sample_data import company, texts
+from sample_data.arrivals import FIRST_DAY, LAST_DAY, bursts, length, stream
+from sample_data.company import (
+    AGENT,
+    CHAT,
+    DIGEST,
+    EXTRACT,
+    INCIDENT,
+    NEW_CHAT_PROMPT,
+    RAG,
+    RAG_PREFIX_LOST,
+    SECOND_NS,
+    SUMMARIZE,
+)
+from sample_data.planned import Request, Retrieval, Step, Visit
+from sample_data.provisioning import Windows, days, local_ns
+from sample_data.shapes import SHAPES
+
+
+def all_visits() -> list[Visit]:
+    """Every visit of the two months and their edges, by arrival."""
+    visits = [*_chat(), *_agent(), *_summarize(), *_rag(), *_digest(), *_extract()]
+    return sorted(visits, key=lambda visit: visit.arrived_at)
+
+
+def _failing(random: Random, step: Step, arrived_at: int) -> Step:
+    """`step`, now and then with an engine that breaks off in the middle."""
+    ratio = SHAPES["failures"]["broken_ratio"]
+    if INCIDENT[0] <= arrived_at < INCIDENT[1]:
+        ratio = SHAPES["failures"]["broken_ratio_in_incident"]
+    return replace(step, failure="broken") if random.random() < ratio else step
+
+
+def _chat() -> Iterator[Visit]:
+    random, shape = stream("/chat"), SHAPES["chat"]
+    for arrived_at in bursts(random, CHAT.route, company.CHAT_HOURS):
+        conversation = f"conv-{random.getrandbits(40):010x}"
+        requests = [
+            Request(
+                endpoint=CHAT,
+                steps=(_failing(random, step, arrived_at),),
+                pause_before_s=random.uniform(*shape["think_s"]) if turn else 0.0,
+                conversation=conversation,
+            )
+            for turn, step in enumerate(_turns(random, arrived_at))
+        ]
+        yield Visit(arrived_at=arrived_at, requests=tuple(requests))
+
+
+def _turns(random: Random, arrived_at: int) -> Iterator[Step]:
+    """The calls of one conversation: each prompt repeats what was said before."""
+    shape = SHAPES["chat"]
+    when = "after" if arrived_at >= NEW_CHAT_PROMPT else "before"
+    message = texts.chat_message(random, is_faq=random.random() < shape["faq_ratio"])
+    said = 0
+    for turn in range(random.choices((1, 2, 3, 4), shape["turns"])[0]):
+        question = random.randint(20, 160) if turn else len(message) // 4
+        reasoning = length(random, shape["reasoning_median_tokens"][when], shape["sigma"], 2_600)
+        visible = length(random, shape["visible_median_tokens"][when], shape["sigma"], 1_400)
+        step = Step(
+            input_tokens=max(said, shape["system_tokens"]) + question,
+            output_tokens=reasoning + visible,
+            reasoning_tokens=reasoning,
+            shared_tokens=shape["system_tokens"],
+            thread_tokens=said,
+            message=None if turn else message,
+        )
+        said = step.input_tokens + visible
+        yield step
+
+
+def _agent() -> Iterator[Visit]:
+    random, shape = stream("/agent/run"), SHAPES["agent"]
+    arrivals = list(bursts(random, AGENT.route, company.CHAT_HOURS))
+    looping = {arrivals[round(len(arrivals) * share)] for share in shape["loops_at"]}
+    for arrived_at in arrivals:
+        steps = _agent_steps(random, is_loop=arrived_at in looping)
+        steps[0] = _failing(random, steps[0], arrived_at)
+        request = Request(
+            endpoint=AGENT,
+            steps=tuple(steps),
+            conversation=f"run-{random.getrandbits(40):010x}",
+        )
+        yield Visit(arrived_at=arrived_at, requests=(request,))
+
+
+def _agent_steps(random: Random, *, is_loop: bool) -> list[Step]:
+    """The calls of one run, each after a tool; a loop uses one tool again and again."""
+    shape, repeated = SHAPES["agent"], texts.tool_use(random)
+    steps: list[Step] = []
+    context = shape["system_tokens"] + random.randint(60, 220)
+    for number in range(random.randint(*(shape["loop_steps"] if is_loop else shape["steps"]))):
+        tool = None
+        if number:
+            tool = repeated if is_loop else texts.tool_use(random)
+            tool = replace(tool, duration_s=round(random.uniform(0.08, 0.9), 3))
+            context += 96 if is_loop else random.randint(120, 420)
+        output = length(random, shape["output_median_tokens"], 0.4, 900)
+        reasoning = round(output * shape["reasoning_ratio"])
+        steps.append(
+            Step(
+                input_tokens=context,
+                output_tokens=output,
+                reasoning_tokens=reasoning,
+                shared_tokens=shape["system_tokens"],
+                thread_tokens=steps[-1].input_tokens if steps else 0,
+                tool=tool,
+            )
+        )
+        context += output - reasoning
+    return steps
+
+
+def _summarize() -> Iterator[Visit]:
+    random, shape = stream("/summarize"), SHAPES["summarize"]
+    for arrived_at in bursts(random, SUMMARIZE.route, company.CHAT_HOURS):
+        step = Step(
+            input_tokens=length(random, shape["input_median_tokens"], shape["input_sigma"], 12_000),
+            output_tokens=length(random, shape["output_median_tokens"], 0.3, 1_024),
+            shared_tokens=208,
+        )
+        yield Visit(
+            arrived_at=arrived_at,
+            requests=(Request(endpoint=SUMMARIZE, steps=(_failing(random, step, arrived_at),)),),
+        )
+
+
+def _rag() -> Iterator[Visit]:
+    random, shape = stream("/rag/answer"), SHAPES["rag"]
+    ranks = range(shape["questions"])
+    weights = [1.0 / (rank + 1) ** shape["zipf_exponent"] for rank in ranks]
+    for arrived_at in bursts(random, RAG.route, company.RAG_HOURS):
+        question = random.choices(ranks, weights)[0]
+        yield Visit(
+            arrived_at=arrived_at,
+            requests=(Request(endpoint=RAG, steps=(_answer(random, question, arrived_at),)),),
+        )
+
+
+def _answer(random: Random, question: int, arrived_at: int) -> Step:
+    """One RAG call; the chunks and the length of the prompt follow from the question."""
+    shape, fixed = SHAPES["rag"], stream(f"question {question}")
+    chunks = [f"handbook#{fixed.randrange(220):03d}" for _ in range(shape["chunks"])]
+    if fixed.random() < shape["repeated_chunk_ratio"]:
+        chunks[-1] = chunks[0]
+    text = texts.question(question)
+    has_prefix = arrived_at < RAG_PREFIX_LOST
+    timestamp_tokens = 0 if has_prefix else 18
+    return Step(
+        input_tokens=shape["prefix_tokens"]
+        + sum(fixed.randint(shape["chunk_tokens"] - 80, shape["chunk_tokens"]) for _ in chunks)
+        + len(text) // 4
+        + timestamp_tokens,
+        output_tokens=length(random, shape["output_median_tokens"], 0.4, 1_024),
+        shared_tokens=shape["prefix_tokens"] if has_prefix else 0,
+        message=text,
+        retrieval=Retrieval(
+            query=text, chunks=tuple(chunks), duration_s=round(random.uniform(0.03, 0.14), 3)
+        ),
+    )
+
+
+def _digest() -> Iterator[Visit]:
+    random, shape = stream("/digest"), SHAPES["digest"]
+    for day in days(FIRST_DAY, LAST_DAY):
+        if day.weekday() < 5:
+            documents = round(shape["documents_a_day"] * random.uniform(0.8, 1.2))
+            yield from _batch(random, local_ns(day, 8.0) + 5 * SECOND_NS, documents)
+    for opened, _ in company.CLOSINGS:
+        yield from _batch(random, opened + (6 * 3_600 - 8 * 60) * SECOND_NS, 42)
+        yield from _batch(random, opened + (15 * 3_600 - 7 * 60) * SECOND_NS, 36)
+
+
+def _batch(random: Random, began: int, documents: int) -> Iterator[Visit]:
+    """One run of the batch service: each worker takes the next document when it is free."""
+    shape = SHAPES["digest"]
+    for worker in range(shape["workers"]):
+        requests = [
+            Request(
+                endpoint=DIGEST,
+                pause_before_s=round(random.uniform(0.05, 0.3), 3),
+                steps=(
+                    Step(
+                        input_tokens=length(random, shape["input_median_tokens"], 0.3, 6_000),
+                        output_tokens=length(random, shape["output_median_tokens"], 0.25, 2_048),
+                        shared_tokens=256,
+                    ),
+                ),
+            )
+            for _ in range(worker, documents, shape["workers"])
+        ]
+        yield Visit(arrived_at=began + worker * 40_000_000, requests=tuple(requests))
+
+
+def _extract() -> Iterator[Visit]:
+    random = stream("/extract")
+    always: Windows = ((0, 6, 0.0, 24.0),)
+    arrivals = list(bursts(random, EXTRACT.route, always))
+    for midnight in company.MONTH_STARTS:
+        arrivals += [midnight - SECOND_NS, midnight + (9 * 3_600 - 1) * SECOND_NS]
+    sent: list[Step] = []
+    for arrived_at in sorted(arrivals):
+        step = _contract(random, sent)
+        is_refused = random.random() < SHAPES["failures"]["refused_ratio"]
+        is_trial = company.TRIAL[0] <= arrived_at < company.TRIAL[1]
+        request = Request(
+            endpoint=EXTRACT,
+            steps=(replace(step, failure="refused") if is_refused else step,),
+            model=company.UNKNOWN_MODEL if is_trial else None,
+        )
+        yield Visit(arrived_at=arrived_at, requests=(request,))
+
+
+def _contract(random: Random, sent: list[Step]) -> Step:
+    """The next contract, or one of those sent lately once more; `sent` grows by a new one."""
+    shape = SHAPES["extract"]
+    if sent and random.random() < shape["resubmitted_ratio"]:
+        return random.choice(sent[-40:])
+    step = Step(
+        input_tokens=length(random, shape["input_median_tokens"], 0.4, 24_000),
+        output_tokens=length(random, shape["output_median_tokens"], 0.4, 2_048),
+        shared_tokens=1_280 if random.random() < 0.6 else 0,
+        message=texts.contract(len(sent)),
+    )
+    sent.append(step)
+    return step
