@@ -6,11 +6,13 @@ unknown keys, unknown fields or the same name twice in one field.
 
 import math
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 import orjson
@@ -125,16 +127,33 @@ class RoleName(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     operation: str | None = None
 
 
-class AliasTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TableFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of `aliases.toml`. `roles` is attribute → value → role."""
 
-    fields: dict[str, Field]
+    fields: dict[FieldName, Field]
     content: ContentTable
     events: EventNames
     endpoint: EndpointTable
     roles: dict[str, dict[str, RoleName]]
     map: dict[str, tuple[str, ...]]
     engine_map: dict[str, tuple[str, ...]]
+
+
+class Place(NamedTuple):
+    """Where one attribute stands in the table: the field, its kind, and the order of reading."""
+
+    field: FieldName
+    kind: Kind
+    order: int
+    alias: Alias
+
+
+@dataclass(frozen=True, slots=True)
+class AliasTable:
+    """The table, and the same by attribute name: a span is read in one pass over what it has."""
+
+    file: TableFile
+    places: Mapping[str, tuple[Place, ...]]
 
 
 FIELDS: frozenset[FieldName] = frozenset(get_args(FieldName))
@@ -144,17 +163,20 @@ FIELDS: frozenset[FieldName] = frozenset(get_args(FieldName))
 def parse_table(text: str) -> AliasTable:
     """The alias table in `text`; raises `AliasTableError` naming what is wrong."""
     try:
-        table = msgspec.convert(tomllib.loads(text), AliasTable)
+        file = msgspec.convert(tomllib.loads(text), TableFile)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise AliasTableError(f"aliases.toml: {error}") from error
-    if table.fields.keys() != FIELDS:
-        wrong = ", ".join(sorted(table.fields.keys() ^ FIELDS))
+    if file.fields.keys() != FIELDS:
+        wrong = ", ".join(sorted(file.fields.keys() ^ FIELDS))
         raise AliasTableError(f"aliases.toml: missing or unknown fields: {wrong}")
-    for name, field in table.fields.items():
-        places = [(alias.name, alias.path) for alias in field.names]
-        if len(set(places)) != len(places):
+    places: dict[str, list[Place]] = defaultdict(list)
+    for name, field in file.fields.items():
+        targets = [(alias.name, alias.path) for alias in field.names]
+        if len(set(targets)) != len(targets):
             raise AliasTableError(f"aliases.toml: [fields.{name}] reads the same name twice")
-    return table
+        for order, alias in enumerate(field.names):
+            places[alias.name].append(Place(name, field.kind, order, alias))
+    return AliasTable(file, {name: tuple(found) for name, found in places.items()})
 
 
 @cache
@@ -166,23 +188,26 @@ def alias_table() -> AliasTable:
 class Reading:
     """What one span's attributes say, read through the alias table."""
 
-    __slots__ = ("_attributes", "_parsed", "_table")
+    __slots__ = ("_attributes", "_given", "_parsed")
 
     def __init__(self, attributes: Mapping[str, Json], table: AliasTable) -> None:
         self._attributes = attributes
-        self._table = table
         self._parsed: dict[str, Json] = {}
+        self._given: dict[FieldName, list[Place]] = {}
+        for name in attributes:
+            for place in table.places.get(name, ()):
+                self._given.setdefault(place.field, []).append(place)
+        for places in self._given.values():
+            places.sort(key=_order)
 
     def all(self, field: FieldName) -> Iterator[tuple[Alias, Any]]:
         """Every value given for `field`, in the table's order, converted to the field's kind."""
-        entry = self._table.fields[field]
-        for alias in entry.names:
-            raw = self._attributes.get(alias.name)
-            if raw is None:
-                continue
+        for place in self._given.get(field, ()):
+            alias = place.alias
+            raw = self._attributes[alias.name]
             if alias.path is not None:
                 raw = self._inside(alias.name, raw).get(alias.path)
-            value = converted(raw, entry.kind)
+            value = converted(raw, place.kind)
             if value is not None:
                 yield alias, value
 
@@ -201,6 +226,10 @@ class Reading:
             self._parsed[name] = parsed_json(raw)
         value = self._parsed[name]
         return value if isinstance(value, Mapping) else {}
+
+
+def _order(place: Place) -> int:
+    return place.order
 
 
 def parsed_json(raw: Json) -> Json:

@@ -51,10 +51,9 @@ class Derivation:
     table: AliasTable
 
 
-def call(views: Views, link: RetryLink | None, derivation: Derivation) -> Call:
-    """The call that `views` describe; `link` is its place among attempts."""
+def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Derivation) -> Call:
+    """The call that `views` describe: `ended` so, `link` is its place among attempts."""
     owns_wrapper = link is not None and link.is_last and link.is_whole_operation
-    ended = ending(views, derivation.table)
     found_model = _model(views, derivation.columns)
     parameters = request(views.readings(with_wrapper=True))
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
@@ -109,6 +108,8 @@ def _tokens(views: Views, ended: Outcome, table: AliasTable, *, owns_wrapper: bo
         found = replace(
             found, uncached_input_tokens=0, visible_output_tokens=0, tokens_source="estimated"
         )
+    if views.innermost.part.role == "embedding" and found.uncached_input_tokens is not None:
+        found = replace(found, visible_output_tokens=found.visible_output_tokens or 0)
     return replace(found, tokens_note=_with_note(found.tokens_note, *notes))
 
 
@@ -210,9 +211,10 @@ def _texts(
     asked, tools = _prompt(views, derivation.table)
     answered = _answer(views, derivation.table, with_wrapper=owns_wrapper)
     limits = {name: value for name, value in parameters.items() if name != "stream"}
-    whole = None if asked is None else [asked, model, tools, limits]
+    input_hash = fingerprint(asked, configuration)
+    whole = None if input_hash is None else [input_hash, model, tools, limits]
     return {
-        "input_hash": fingerprint(asked, configuration),
+        "input_hash": input_hash,
         "prompt_hash": fingerprint(whole, configuration),
         "output_hash": fingerprint(answered, configuration),
         "prompt": kept_text(asked, configuration),

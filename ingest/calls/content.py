@@ -22,7 +22,7 @@ _MAX_STEPS = 32
 
 def prompt(span: Span, table: AliasTable) -> list[Message] | None:
     """What was asked, oldest message first; None where the span does not say."""
-    names = table.content.prompt
+    names = table.file.content.prompt
     found = _content(span, names, "user")
     if found is None:
         return None
@@ -37,7 +37,7 @@ def prompt(span: Span, table: AliasTable) -> list[Message] | None:
 
 def completion(span: Span, table: AliasTable) -> list[Message] | None:
     """What was answered, one message for each choice; None where the span does not say."""
-    return _content(span, table.content.completion, "assistant")
+    return _content(span, table.file.content.completion, "assistant")
 
 
 def _content(span: Span, names: ContentNames, role: str) -> list[Message] | None:

@@ -71,7 +71,7 @@ def _inside(
         service = span.service or service
     route, model_server_route = above.route, above.model_server_route
     own_route = span.attributes.get("http.route") if span.kind == "server" else None
-    if own_route in table.endpoint.model_server_routes:
+    if own_route in table.file.endpoint.model_server_routes:
         model_server_route = str(own_route)
     elif own_route:
         route = str(own_route)

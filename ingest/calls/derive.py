@@ -10,6 +10,7 @@ from ingest.calls.aliases import AliasTable, Reading, alias_table
 from ingest.calls.call import Derivation, call, ending
 from ingest.calls.context import Context, contexts
 from ingest.calls.mapping import column_map
+from ingest.calls.outcome import Outcome
 from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, part_of
 from ingest.calls.runs import Retrieval, ToolRun, retrieval, tool_run
 from ingest.calls.tree import Tree, grow
@@ -60,7 +61,7 @@ class _Trace:
 def derive_trace(spans: Sequence[Span], configuration: Configuration) -> Derived:
     """The calls, tool runs and retrievals of one trace, from all its spans in any order."""
     table = alias_table()
-    derivation = Derivation(configuration, column_map(configuration, table), table)
+    derivation = Derivation(configuration, column_map(configuration), table)
     tree = grow(spans)
     parts = [part_of(span, table) for span in tree.spans]
     return Derived(
@@ -87,20 +88,25 @@ def _calls(tree: Tree, parts: Sequence[Part], derivation: Derivation) -> tuple[C
         child_http_statuses=_child_http_statuses(tree, parts, table),
         table=table,
     )
-    found = [(chain, trace.views(chain)) for chain in chains(tree, parts)]
-    links = retries([_attempt(chain, views, table) for chain, views in found])
-    return tuple(call(views, links.get(views.identity), derivation) for _, views in found)
+    views = [trace.views(chain) for chain in chains(tree, parts)]
+    endings = [ending(each, table) for each in views]
+    links = retries(list(map(_attempt, views, endings)))
+    return tuple(
+        call(each, ended, links.get(each.identity), derivation)
+        for each, ended in zip(views, endings, strict=True)
+    )
 
 
-def _attempt(chain: Chain, views: Views, table: AliasTable) -> Attempt:
+def _attempt(views: Views, ended: Outcome) -> Attempt:
     """The call as its outermost own view saw it: that view decided to try again."""
     span = views.own[-1].span
+    operation = views.operation
     return Attempt(
         identity=views.identity,
-        operation=chain.operation,
+        operation=None if operation is None else operation.span.span_id,
         begun_at=span.started_at,
         ended_at=span.ended_at,
-        status=ending(views, table).status,
+        status=ended.status,
         request_id=views.text("request_id"),
     )
 

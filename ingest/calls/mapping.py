@@ -7,8 +7,9 @@ scalar.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ingest.calls.aliases import AliasTable, as_text, parsed_json
+from ingest.calls.aliases import alias_table, as_text, parsed_json
 from ingest.config import Configuration
 from ingest.records import Json, Span
 
@@ -57,10 +58,16 @@ class ColumnMap:
         return None if column in self.configured else _first(self.engine.get(column, ()), (engine,))
 
 
-def column_map(configuration: Configuration, table: AliasTable) -> ColumnMap:
+def column_map(configuration: Configuration) -> ColumnMap:
     """The mapping that holds under `configuration`; a configured column replaces its default."""
+    return _column_map(tuple(sorted(configuration.map.items())))
+
+
+@lru_cache(maxsize=8)
+def _column_map(configured_items: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnMap:
+    table = alias_table().file
+    configured = dict(configured_items)
     defaults = {**table.map, **OWN_SOURCES}
-    configured = configuration.map
     every = [*defaults.values(), *configured.values(), *table.engine_map.values()]
     sources = {source for group in every for source in group}
     return ColumnMap(

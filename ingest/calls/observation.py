@@ -32,7 +32,7 @@ def observation(view: View, table: AliasTable) -> Observation:
 
 def streamed_chunks(view: View, table: AliasTable) -> int | None:
     """Chunks of output that this view saw; None where it does not tell."""
-    events = sum(event.name in table.events.chunk for event in view.span.events)
+    events = sum(event.name in table.file.events.chunk for event in view.span.events)
     given = view.reading.first("chunk_count")
     return events or (int(given) if isinstance(given, int) else None)
 
@@ -44,7 +44,7 @@ def _first_token_at(view: View, table: AliasTable) -> int | None:
     named = view.reading.first("first_token_time")
     if named is not None:
         return _instant(named)
-    names = (*table.events.first_token, *table.events.chunk)
+    names = (*table.file.events.first_token, *table.file.events.chunk)
     seen = [event.at for event in view.span.events if event.name in names and event.at is not None]
     return min(seen, default=None)
 

@@ -51,7 +51,9 @@ def outcome(
     span: Span, reading: Reading, table: AliasTable, *, child_http_status: int | None = None
 ) -> Outcome:
     """How `span` ended; `child_http_status` is that of the HTTP request that it made."""
-    errors = [event.attributes for event in span.events if event.name in table.events.exception]
+    errors = [
+        event.attributes for event in span.events if event.name in table.file.events.exception
+    ]
     error_type: str | None = reading.first("error_type")
     is_failed = span.status == "error" or error_type is not None
     if is_failed and error_type is None:
@@ -60,7 +62,8 @@ def outcome(
     http_status = reading.first("http_status") or (_http_status(texts) if is_failed else None)
     if http_status is None and (is_failed or (child_http_status or 0) < _FIRST_ERROR):
         http_status = child_http_status
-    finish_reason = _finish_reason(reading.first("finish_reason"))
+    chosen = [event.attributes.get("finish_reason") for event in span.events]
+    finish_reason = _finish_reason(reading.first("finish_reason")) or _finish_reason(chosen)
     status = _status(is_failed, http_status, finish_reason, texts)
     return Outcome(
         status=status,
@@ -110,11 +113,14 @@ def _http_status(texts: Sequence[str]) -> int | None:
 
 
 def _finish_reason(raw: Json) -> str | None:
-    """The reasons of all choices, each once, in order."""
+    """The reasons of all choices, each once, in order; `raw` is a reason, or a list of either."""
     given = parsed_json(raw)
     reasons = given if isinstance(given, list | tuple) else [given]
-    texts = [text for text in map(as_text, reasons) if text]
-    return ",".join(dict.fromkeys(texts)) or None
+    texts = [
+        as_text(reason.get("finish_reason") if isinstance(reason, Mapping) else reason)
+        for reason in reasons
+    ]
+    return ",".join(dict.fromkeys(text for text in texts if text)) or None
 
 
 def _first(values: Iterable[T | None]) -> T | None:

@@ -36,7 +36,7 @@ class Part:
 def part_of(span: Span, table: AliasTable) -> Part:
     """The part that `span` plays in its trace."""
     is_engine = _is_engine(span)
-    for attribute, values in table.roles.items():
+    for attribute, values in table.file.roles.items():
         declared = as_text(span.attributes.get(attribute))
         known = values.get(declared) if declared is not None else None
         if known is not None:
@@ -61,7 +61,7 @@ def _is_engine(span: Span) -> bool:
 def _looks_like_a_model_call(attributes: Mapping[str, Json], table: AliasTable) -> bool:
     """Whether a span without a declared kind carries what only model calls carry."""
     for field in ("input_tokens", "output_tokens"):
-        for alias in table.fields[field].names:
+        for alias in table.file.fields[field].names:
             if alias.path is None and attributes.get(alias.name) is not None:
                 return True
     has_model = "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes

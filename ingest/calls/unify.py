@@ -32,7 +32,7 @@ class Attempt:
     """What decides whether one call repeats another: when, how it ended, for which request."""
 
     identity: str
-    operation: int | None
+    operation: str | None
     begun_at: int | None
     ended_at: int | None
     status: Status
@@ -75,7 +75,7 @@ def retries(attempts: Sequence[Attempt]) -> dict[str, RetryLink]:
 
     Attempts follow each other in time under one wrapper, and all but the last failed.
     """
-    groups: dict[int, list[Attempt]] = defaultdict(list)
+    groups: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         if attempt.operation is not None:
             groups[attempt.operation].append(attempt)

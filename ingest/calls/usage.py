@@ -37,7 +37,8 @@ def usage(
                 merged[field], owner[field] = value, position
     _drop_foreign_total(merged, owner)
     notes += _drop_foreign_parts(merged, owner)
-    notes += _disagreements([counts for counts, _ in read])
+    if len(read) > 1:
+        notes += _disagreements([counts for counts, _ in read])
     return _buckets(merged, streamed_chunks), notes
 
 
