@@ -63,6 +63,8 @@ FieldName = Literal[
     "retrieval_source",
     "retrieval_query",
     "retrieval_result",
+    "input_hash",
+    "output_hash",
 ]
 
 MAX_JSON_CHARACTERS = 16 * 1024 * 1024

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from ingest.calls.aliases import AliasTable
-from ingest.calls.content import Message, completion, indexed, prompt
+from ingest.calls.content import Message, completion, listed_attributes, prompt
 from ingest.calls.endpoint import endpoint
-from ingest.calls.fingerprints import fingerprint, kept_text
+from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, kept_text
 from ingest.calls.mapping import ColumnMap
 from ingest.calls.observation import observation, streamed_chunks
 from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
@@ -34,6 +34,9 @@ PAYER_COLUMNS = (
     "environment",
     "region",
 )
+Text = list[Message] | str | None
+"""Messages, or the fingerprint that stands for them."""
+TOOLS_PREFIX = "llm.tools."
 ORIGINS = frozenset({"production", "replay"})
 COST_CURRENCY = "USD"
 """The currency in which every convention that has a cost attribute defines it."""
@@ -208,11 +211,11 @@ def _texts(
     configuration = derivation.configuration
     if configuration.content == "off":
         return {}
-    asked, tools = _prompt(views, derivation.table)
+    asked, tools_hash = _prompt(views, derivation)
     answered = _answer(views, derivation.table, with_wrapper=owns_wrapper)
     limits = {name: value for name, value in parameters.items() if name != "stream"}
     input_hash = fingerprint(asked, configuration)
-    whole = None if input_hash is None else [input_hash, model, tools, limits]
+    whole = None if input_hash is None else [input_hash, model, tools_hash, limits]
     return {
         "input_hash": input_hash,
         "prompt_hash": fingerprint(whole, configuration),
@@ -222,17 +225,25 @@ def _texts(
     }
 
 
-def _prompt(views: Views, table: AliasTable) -> tuple[list[Message] | None, Any]:
-    """The prompt and the tools offered with it, by the innermost view that has a prompt."""
+def _prompt(views: Views, derivation: Derivation) -> tuple[Text, str | None]:
+    """The prompt, and the hash of the tools offered with it, by the innermost view that has one."""
     for view in (*views.own, *([views.wrapper] if views.wrapper else [])):
-        asked = prompt(view.span, table)
+        asked: Text = view.reading.first("input_hash") or prompt(view.span, derivation.table)
         if asked is not None:
-            offered = indexed(view.span.attributes, "llm.tools.")
-            return asked, view.reading.first("tools") or offered or None
+            offered = listed_attributes(view.span.attributes, TOOLS_PREFIX)
+            configuration = derivation.configuration
+            return asked, (
+                fingerprint(view.reading.first("tools"), configuration)
+                or fingerprint_of_attributes(offered, configuration)
+            )
     return None, None
 
 
-def _answer(views: Views, table: AliasTable, *, with_wrapper: bool) -> list[Message] | None:
+def _answer(views: Views, table: AliasTable, *, with_wrapper: bool) -> Text:
+    """The answer by the innermost view that has one."""
     wrapper = [views.wrapper] if with_wrapper and views.wrapper else []
-    found = (completion(view.span, table) for view in (*views.own, *wrapper))
-    return next((answer for answer in found if answer is not None), None)
+    for view in (*views.own, *wrapper):
+        answered: Text = view.reading.first("output_hash") or completion(view.span, table)
+        if answered is not None:
+            return answered
+    return None

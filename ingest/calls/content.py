@@ -154,6 +154,15 @@ def _listed(raw: Json) -> list[Json]:
     return list(given) if isinstance(given, list | tuple) else [raw]
 
 
+def listed_attributes(attributes: Mapping[str, Json], prefix: str) -> dict[str, Json]:
+    """The attributes `PREFIX0.…`, `PREFIX1.…` under their full names."""
+    return {
+        name: value
+        for name, value in attributes.items()
+        if name.startswith(prefix) and name[len(prefix) : len(prefix) + 1].isdigit()
+    }
+
+
 def indexed(attributes: Mapping[str, Json], prefix: str) -> list[Json]:
     """The list that attributes `PREFIX0.a.b`, `PREFIX1.a.b` spell out, in order of index."""
     root: dict[str, Any] = {}

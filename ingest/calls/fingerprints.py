@@ -8,6 +8,8 @@ to hash at all where it says "off".
 import hashlib
 import hmac
 import json
+import re
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +18,8 @@ from ingest.config import Configuration
 from ingest.records import Json
 
 VERSION = "v1"
+_FINGERPRINT = re.compile(r"v1k?:[0-9a-f]{64}")
+_FINGERPRINT = re.compile(r"v\d+k?:[0-9a-f]{64}")
 MAX_DEPTH = 64
 """Nesting below this is not compared: no prompt says anything down there."""
 MAX_JSON_CHARACTERS = 1024 * 1024
@@ -25,10 +29,14 @@ MAX_JSON_CHARACTERS = 1024 * 1024
 def fingerprint(value: Json, configuration: Configuration) -> str | None:
     """`v1:` and 64 hex digits, `v1k:` where keyed; None where there is nothing or content is off.
 
-    Keyed and unkeyed hashes never compare equal, nor do hashes of two versions of normalising.
+    Keyed and unkeyed hashes never compare equal, nor do hashes of two versions of normalising. A
+    text that `ingest.redact` has already replaced by its fingerprint has that fingerprint.
     """
     if value is None or configuration.content == "off":
         return None
+    known = _fingerprint_inside(value)
+    if known is not None:
+        return known
     text = json.dumps(normalised(value), sort_keys=True, separators=(",", ":"))
     if configuration.hash_key is None:
         return f"{VERSION}:{hashlib.sha256(text.encode()).hexdigest()}"
@@ -36,9 +44,24 @@ def fingerprint(value: Json, configuration: Configuration) -> str | None:
     return f"{VERSION}k:{keyed.hexdigest()}"
 
 
+def fingerprint_of_attributes(
+    given: Mapping[str, Json], configuration: Configuration
+) -> str | None:
+    """One fingerprint of several attributes, each first reduced to its own."""
+    if not given:
+        return None
+    own = {name: fingerprint(value, configuration) for name, value in given.items()}
+    return fingerprint(own, configuration)
+
+
+def is_fingerprint(value: Json) -> bool:
+    """Whether `value` is what `fingerprint` returns."""
+    return isinstance(value, str) and _FINGERPRINT.fullmatch(value) is not None
+
+
 def kept_text(value: Json, configuration: Configuration) -> str | None:
     """`value` as text to store; None unless content is "full"."""
-    if value is None or configuration.content != "full":
+    if value is None or configuration.content != "full" or _fingerprint_inside(value) is not None:
         return None
     text = value if isinstance(value, str) else json_text(value)
     return None if text is None else text.encode("utf-8", "replace").decode("utf-8")
@@ -52,6 +75,14 @@ def json_text(value: Json) -> str | None:
         )
     except RecursionError:
         return None
+
+
+def _fingerprint_inside(value: Json) -> str | None:
+    """The fingerprint that `value` is, alone or as the text of one message."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        value = value[0].get("content")
+    is_one = isinstance(value, str) and _FINGERPRINT.fullmatch(value) is not None
+    return value if is_one else None
 
 
 def normalised(value: Json, depth: int = 0) -> Json:

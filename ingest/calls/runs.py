@@ -7,11 +7,14 @@ their fingerprints are stored.
 from dataclasses import dataclass
 
 from ingest.calls.aliases import AliasTable, Reading
-from ingest.calls.content import indexed
-from ingest.calls.fingerprints import fingerprint
+from ingest.calls.content import listed_attributes
+from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes
 from ingest.calls.outcome import outcome
 from ingest.config import Configuration
-from ingest.records import Json, Span
+from ingest.records import Span
+
+DOCUMENTS_PREFIX = "retrieval.documents."
+"""How OpenInference lists what was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ def tool_run(span: Span, configuration: Configuration, table: AliasTable) -> Too
 def retrieval(span: Span, configuration: Configuration, table: AliasTable) -> Retrieval:
     """The retrieval that `span` describes."""
     reading = Reading(span.attributes, table)
-    documents: Json = indexed(span.attributes, "retrieval.documents.") or None
+    documents = listed_attributes(span.attributes, DOCUMENTS_PREFIX)
     return Retrieval(
         trace_id=span.trace_id,
         span_id=span.span_id,
@@ -73,5 +76,6 @@ def retrieval(span: Span, configuration: Configuration, table: AliasTable) -> Re
         ended_at=span.ended_at,
         status=outcome(span, reading, table).status,
         query_hash=fingerprint(reading.first("retrieval_query"), configuration),
-        result_hash=fingerprint(documents or reading.first("retrieval_result"), configuration),
+        result_hash=fingerprint_of_attributes(documents, configuration)
+        or fingerprint(reading.first("retrieval_result"), configuration),
     )
