@@ -29,7 +29,7 @@ def split_cpus() -> CpuSplit:
 
 @contextmanager
 def pinned(cpus: frozenset[int]) -> Iterator[None]:
-    """This process runs on `cpus` alone inside the block; an empty set changes nothing."""
+    """This thread runs on `cpus` alone inside the block; an empty set changes nothing."""
     if not cpus:
         yield
         return

@@ -13,32 +13,32 @@ from simulator.errors import TraceError
 from simulator.trace import Trace, TracedCall
 
 LARGEST_SESSION_SHARE = 4
-"""Calls that share a beginning are a session while no session exceeds a quarter of the limit."""
+"""A session that holds more than a quarter of the limit leaves no room to choose others."""
 
 
 def with_sessions(rows: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     """`rows` with a column `session`: the conversation, else the calls of one shared beginning.
 
-    How many leading blocks make a beginning is the least number at which no session is larger
-    than a quarter of `limit`, so that a system prompt that everybody shares is no session.
+    How many leading blocks make a beginning is the least number at which half of the calls are in
+    sessions of at most a quarter of `limit`, so that a system prompt of everybody is no session.
     """
     own = pl.concat_str(pl.lit("call "), pl.col("call_id"))
     named = pl.concat_str(pl.lit("conversation "), pl.col("conversation_id"))
     depths = int(rows["prefix_hashes"].list.len().max() or 0)  # type: ignore[arg-type]
     largest = max(1, (limit or rows.height) // LARGEST_SESSION_SHARE)
     for depth in range(1, depths + 1):
-        beginning = pl.concat_str(
-            pl.lit("blocks "),
-            pl.col("prefix_hashes").list.head(depth).cast(pl.List(pl.String)).list.join(" "),
-        )
-        has_depth = pl.col("prefix_hashes").list.len() >= depth
-        shared = pl.when(has_depth).then(beginning).otherwise(None)
-        labelled = rows.with_columns(pl.coalesce(named, shared, own).alias("session"))
-        is_beginning = pl.col("conversation_id").is_null() & has_depth
-        sizes = labelled.filter(is_beginning).group_by("session").len()["len"]
-        if sizes.is_empty() or int(sizes.max() or 0) <= largest:  # type: ignore[arg-type]
+        labelled = rows.with_columns(pl.coalesce(named, _beginning(depth), own).alias("session"))
+        sizes = labelled.group_by("session").len().filter(pl.col("len") <= largest)["len"]
+        if 2 * int(sizes.sum()) >= rows.height:
             return labelled
     return rows.with_columns(pl.coalesce(named, own).alias("session"))
+
+
+def _beginning(depth: int) -> pl.Expr:
+    """A name for the first `depth` blocks of a call; null where it has fewer."""
+    blocks = pl.col("prefix_hashes")
+    name = blocks.list.head(depth).cast(pl.List(pl.String)).list.join(" ")
+    return pl.when(blocks.list.len() >= depth).then(pl.concat_str(pl.lit("blocks "), name))
 
 
 def thinned(rows: pl.DataFrame, limit: int | None, seed: int) -> tuple[pl.DataFrame, list[str]]:

@@ -50,7 +50,12 @@ class PassIdentity:
     @property
     def replica(self) -> str:
         """The engine process: each pass has its own."""
-        return f"{self.scenario} pass {self.number}"
+        return replica_of(self.scenario, self.number)
+
+
+def replica_of(scenario: str, number: int) -> str:
+    """The name of the engine process that served pass `number` of `scenario`."""
+    return f"{scenario} pass {number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ not add up to their length, and says of every call that it leaves out why.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from ingest.config import Configuration
 from ingest.deliver import deliver_paths
 from ingest.ledger import Connection, open_for_writing
 from simulator.errors import TraceError
+from simulator.statements import statement
 
 FILTERS = ("endpoint", "team", "tenant", "service", "model", "environment")
 GENERATING = ("chat", "text_completion", "generate_content")
@@ -67,23 +67,27 @@ class Trace:
 def rows_from_paths(paths: Sequence[str], configuration: Configuration) -> pl.DataFrame:
     """The replayable form of the calls in files of any known format."""
     with open_for_writing(None, memory_limit=configuration.memory_limit) as ledger:
-        deliver_paths(ledger, paths, configuration)
-        return rows_from_ledger(ledger.connection, {})
+        for delivery in deliver_paths(ledger, paths, configuration):
+            if delivery.error is not None:
+                raise TraceError(f"{delivery.source} cannot be replayed: {delivery.error}")
+        return rows_from_ledger(ledger.connection, {}, origin=None)
 
 
 def rows_from_ledger(
     connection: Connection,
     where: Mapping[str, str],
+    *,
+    origin: str | None = "production",
     since: int | None = None,
     until: int | None = None,
 ) -> pl.DataFrame:
-    """The ledger's calls of production in order of arrival, filtered by `where` and time (ns)."""
+    """The ledger's calls in order of arrival, filtered by `where`, origin and time (ns)."""
     unknown = sorted(set(where) - set(FILTERS))
     if unknown:
         raise TraceError(f"a trace cannot be filtered by {unknown[0]!r}; use {', '.join(FILTERS)}")
-    parameters = {**dict.fromkeys(FILTERS), **where, "since": since, "until": until}
-    text = Path(__file__).with_name("trace_calls.sql").read_text("utf-8")
-    rows: pl.DataFrame = connection.sql(text, params=parameters).pl()
+    window = {"origin": origin, "since": since, "until": until}
+    parameters = {**dict.fromkeys(FILTERS), **where, **window}
+    rows: pl.DataFrame = connection.sql(statement("trace_calls"), params=parameters).pl()
     return rows
 
 

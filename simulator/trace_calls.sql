@@ -1,10 +1,10 @@
 -- name: trace_calls
 -- question: Which calls does a replay send, when, and how long are they?
--- grain: one call of production
+-- grain: one call
 -- unit: nanoseconds, tokens
--- params: endpoint, team, tenant, service, model, environment, since, until; each null: any
+-- params: origin, endpoint, team, tenant, service, model, environment, since, until; each null: any
 -- nulls: arrived_at, input_tokens and output_tokens may be null; the replay leaves those out aloud
--- identity: every call of production that the parameters allow is one row
+-- identity: every call that the parameters allow is one row
 select
     call_id,
     endpoint,
@@ -23,7 +23,7 @@ select
     input_hash
 from calls
 where
-    origin = 'production'
+    ($origin is null or origin = $origin)
     and ($endpoint is null or endpoint = $endpoint)
     and ($team is null or team = $team)
     and ($tenant is null or tenant = $tenant)

@@ -1,0 +1,123 @@
+"""A finished scenario as a table: read back from the ledger by the questions of `analysis`.
+
+Owns the way from calls in the ledger to compared blocks. Refuses to compare an incomplete block.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+import polars as pl
+
+from analysis.calls import calls
+from analysis.window import parse_instant, zone_named
+from ingest.config import Configuration
+from ingest.ledger import Ledger
+from simulator.comparison import Block, Compared, Floats, Interval, PassCalls, compare
+from simulator.scenario import BASELINE
+from simulator.spans import replica_of
+from simulator.statements import statement
+
+BLOCK_PASSES = 3
+UTC = zone_named("UTC")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRow:
+    """A pass as the ledger lists it; `started_at` in nanoseconds, `result` as it was judged."""
+
+    arm: str
+    number: int
+    started_at: int
+    result: dict[str, object]
+
+
+def passes_of(ledger: Ledger, scenario: str) -> list[PassRow]:
+    """The passes of `scenario` that the ledger lists, in order."""
+    rows = ledger.connection.execute(statement("replay_passes"), {"scenario": scenario}).fetchall()
+    return [
+        PassRow(arm=arm, number=number, started_at=started_at, result=orjson.loads(result))
+        for arm, number, started_at, _, result in rows
+    ]
+
+
+def compared_scenario(
+    ledger: Ledger, configuration: Configuration, scenario: str, seed: int
+) -> Compared | None:
+    """The figures of the complete blocks of `scenario`; None where there is none."""
+    passes = [p for p in passes_of(ledger, scenario) if not p.result["is_interrupted"]]
+    complete = len(passes) // BLOCK_PASSES
+    if complete == 0:
+        return None
+    rows = calls(
+        ledger,
+        configuration,
+        where={"origin": "replay", "scenario": scenario, "status": "ok"},
+    ).frame
+    blocks = [
+        _block(rows, scenario, passes[first : first + BLOCK_PASSES])
+        for first in range(0, complete * BLOCK_PASSES, BLOCK_PASSES)
+    ]
+    return compare(blocks, seed)
+
+
+def results_frame(compared: Compared) -> pl.DataFrame:
+    """One row a figure: both arms and their change, each with its interval, the floor, the verdict.
+
+    Ratios are changes from the baseline: -0.5 is half of it.
+    """
+    return pl.DataFrame(
+        [
+            {
+                "figure": row.figure.name,
+                "unit": row.figure.unit,
+                **_cells("baseline", row.baseline),
+                **_cells("candidate", row.candidate),
+                **_cells("change", row.change),
+                "floor_ratio": _known(row.floor_ratio),
+                "verdict": row.verdict,
+            }
+            for row in compared.rows
+        ]
+    )
+
+
+def _block(rows: pl.DataFrame, scenario: str, passes: list[PassRow]) -> Block:
+    baseline, again = (p for p in passes if p.arm == BASELINE)
+    (candidate,) = (p for p in passes if p.arm != BASELINE)
+    return Block(
+        baseline=_pass_calls(rows, scenario, baseline),
+        baseline_again=_pass_calls(rows, scenario, again),
+        candidate=_pass_calls(rows, scenario, candidate),
+    )
+
+
+def _pass_calls(rows: pl.DataFrame, scenario: str, listed: PassRow) -> PassCalls:
+    own = rows.filter(pl.col("replica") == replica_of(scenario, listed.number))
+    offsets = [parse_instant(at, UTC) - listed.started_at for at in own["arrived_at"]]
+    own = own.with_columns(offset_s=pl.Series(offsets) / 1e9).sort("offset_s", "call_id")
+
+    def column(name: str) -> Floats:
+        return own[name].cast(pl.Float64).to_numpy()
+
+    return PassCalls(
+        offset_s=column("offset_s"),
+        prefill_s=column("prefill_s"),
+        decode_s=column("decode_s"),
+        gpu_seconds=column("gpu_seconds"),
+        output_tokens=column("output_tokens"),
+        ttft_s=column("queue_s") + column("prefill_s"),
+    )
+
+
+def _cells(name: str, interval: Interval) -> dict[str, float | None]:
+    suffix = "_ratio" if name == "change" else ""
+    return {
+        f"{name}{suffix}": _known(interval.value),
+        f"{name}_low{suffix}": _known(interval.low),
+        f"{name}_high{suffix}": _known(interval.high),
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
