@@ -45,6 +45,8 @@ GROUP_COLUMNS = (*COHORT_COLUMNS, *CALLER_COLUMNS, *TIME_COLUMNS)
 FILTER_COLUMNS = (*COHORT_COLUMNS, *CALLER_COLUMNS)
 
 MOST_GROUP_COLUMNS = 2
+EXCLUSIVE_COLUMNS = (CALLER_COLUMNS, TIME_COLUMNS)
+"""Of each of these kinds an answer is grouped by at most one."""
 
 
 def checked_groups(by: Iterable[str]) -> tuple[str, ...]:
@@ -58,11 +60,16 @@ def checked_groups(by: Iterable[str]) -> tuple[str, ...]:
         raise WrongQuestionError(
             f"{len(columns)} columns to group by; at most {MOST_GROUP_COLUMNS} make a table"
         )
+    for kind in EXCLUSIVE_COLUMNS:
+        if sum(column in kind for column in columns) > 1:
+            raise WrongQuestionError(
+                f"cannot group by {' and '.join(columns)} at once; choose one of {', '.join(kind)}"
+            )
     return columns
 
 
 def parsed_filters(conditions: Iterable[str]) -> dict[str, str | None]:
-    """Column to wanted value of conditions such as `endpoint=/chat`; an empty value is "unknown"."""
+    """Column to wanted value of conditions such as `endpoint=/chat`; no value means unknown."""
     filters: dict[str, str | None] = {}
     for condition in conditions:
         column, sign, value = condition.partition("=")

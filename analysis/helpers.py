@@ -6,6 +6,7 @@ this table. Arguments are numbered; a helper's name never occurs as a plain func
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Literal
 
 from analysis.errors import QuestionFileError
@@ -30,6 +31,11 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
     "quarter_of": {
         "duckdb": "cast(({0}) // 900000000000 as integer)",
         "spark": "cast(({0}) div 900000000000 as int)",
+    },
+    # Two bound lists, position by position, as the columns key and value of a table.
+    "pairs": {
+        "duckdb": "(select unnest({0}) as key, unnest({1}) as value)",
+        "spark": "(select inline(arrays_zip({0} as key, {1} as value)))",
     },
     # A sum of seconds as whole picoseconds: the same whatever the order of the rows.
     "sum_picoseconds": {
@@ -104,4 +110,4 @@ def _closing(text: str, start: int) -> int:
 def _split(text: str) -> list[str]:
     commas = [at for at, character, depth in _characters(text, 0) if character == "," and not depth]
     bounds = [-1, *commas, len(text)]
-    return [text[a + 1 : b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [text[a + 1 : b] for a, b in pairwise(bounds)]

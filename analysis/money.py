@@ -4,7 +4,7 @@ Owns the quantum of an answer. Refuses floats: seconds arrive as whole picosecon
 """
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 QUANTUM = Decimal("1e-9")
 """The smallest amount in an answer; a token cost in the ledger has as many places."""
@@ -40,7 +40,7 @@ def rounded_to_total(amounts: Sequence[Decimal], wanted: Decimal) -> list[Decima
     """
     if not amounts:
         return []
-    floors = [amount.quantize(QUANTUM, rounding="ROUND_FLOOR", context=_EXACT) for amount in amounts]
+    floors = [amount.quantize(QUANTUM, ROUND_FLOOR, _EXACT) for amount in amounts]
     missing = int(_EXACT.divide(_EXACT.subtract(wanted, total(floors)), QUANTUM))
     by_remainder = sorted(
         range(len(amounts)), key=lambda index: (floors[index] - amounts[index], index)
@@ -48,3 +48,11 @@ def rounded_to_total(amounts: Sequence[Decimal], wanted: Decimal) -> list[Decima
     each, rest = divmod(missing, len(amounts))
     extra = dict.fromkeys(by_remainder[:rest], 1)
     return [floor + QUANTUM * (each + extra.get(index, 0)) for index, floor in enumerate(floors)]
+
+
+def price_of(cost: Decimal, gpu_picoseconds: int) -> Decimal | None:
+    """Money per GPU-hour at which so many GPU-picoseconds cost `cost`; None for none of them."""
+    if gpu_picoseconds == 0:
+        return None
+    hours = _EXACT.divide(Decimal(gpu_picoseconds), PICOSECONDS_PER_HOUR)
+    return rounded(_EXACT.divide(cost, hours))

@@ -5,7 +5,6 @@ field, a parameter that the header does not name, and a value that the file does
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files

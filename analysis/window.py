@@ -62,6 +62,16 @@ class Window:
             timezone=timezone,
         )
 
+    @property
+    def first_quarter(self) -> int | None:
+        """The first quarter-hour since 1970 that lies wholly in the window."""
+        return None if self.since is None else -(-self.since // QUARTER_NS)
+
+    @property
+    def until_quarter(self) -> int | None:
+        """The first quarter-hour since 1970 that does not end in the window."""
+        return None if self.until is None else self.until // QUARTER_NS
+
     def text(self) -> str:
         """The window in words, in its own zone."""
         since = "the first call" if self.since is None else instant_text(self.since, self.timezone)

@@ -10,71 +10,87 @@
 -- identity: price_per_gpu_hour / 3600 * N * (Tp_s + L_tokens * Td_s) / B = cost on each gpu line;
 --   all lines add up to provisioned GPU-seconds times price plus the token costs
 
--- The sums per cohort and rate that the lines are made of, in one scan of each table. A call is
--- counted where its service begins, its seconds where they pass. Only a call whose pool changes
--- currency, or gains or loses its price, needs the rate of its own start.
-with repriced as (
+-- The sums that the lines are made of, per cohort and rate, in one scan of each table. A call is
+-- counted where its service begins, its seconds where they pass. Calls are looked at one by one
+-- only in cohorts that do not tell how each of their calls is paid: no pool, times that are not
+-- sure, or a pool that changes currency, or gains or loses its price.
+with repriced_pools as (
+    select pool
+    from pools
+    group by pool
+    having
+        count(distinct coalesce(currency, '')) > 1
+        or count(price_per_gpu_hour) not in (0, count(*))
+),
+
+singly as (
     select
         c.cohort_id,
-        c.pool
+        c.pool,
+        c.timing_quality,
+        p.pool as repriced_pool
     from cohorts as c
-    inner join pools as p on c.pool = p.pool
-    group by c.cohort_id, c.pool
-    having
-        count(distinct coalesce(p.currency, '')) > 1
-        or count(p.price_per_gpu_hour) not in (0, count(*))
+    left join repriced_pools as p on c.pool = p.pool
+    where c.pool is null or c.timing_quality <> 'ok' or p.pool is not null
+),
+
+charged_singly as (
+    select distinct c.call_no
+    from charges as c
+    inner join singly as s on c.cohort_id = s.cohort_id
+    where s.timing_quality <> 'ok'
 ),
 
 served as (
     select
-        cohort_id,
-        count(*) as call_count,
-        cast(sum(input_tokens) as bigint) as input_tokens,
-        cast(sum(output_tokens) as bigint) as output_tokens,
-        count(output_tokens) as known_output_count
-    from call_rows
-    where
-        ($since is null or coalesce(started_at, arrived_at) >= $since)
-        and ($until is null or coalesce(started_at, arrived_at) < $until)
-    group by cohort_id
-),
-
-served_repriced as (
-    select
         r.cohort_id,
-        p.rate_id,
         count(*) as call_count,
         cast(sum(r.input_tokens) as bigint) as input_tokens,
         cast(sum(r.output_tokens) as bigint) as output_tokens,
         count(r.output_tokens) as known_output_count
     from call_rows as r
-    inner join repriced as c on r.cohort_id = c.cohort_id
-    left join pools as p
-        on
-            c.pool = p.pool
-            and coalesce(r.started_at, r.arrived_at) >= p.effective_from
-            and (p.effective_to is null or coalesce(r.started_at, r.arrived_at) < p.effective_to)
     where
         ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
         and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
-    group by r.cohort_id, p.rate_id
+    group by r.cohort_id
 ),
 
-by_token as (
+served_singly as (
     select
         r.cohort_id,
+        p.rate_id,
         t.currency,
+        case
+            when t.call_no is not null then 'token'
+            when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
+            when c.call_no is not null then 'gpu'
+            else 'unpriced'
+        end as basis,
         count(*) as call_count,
         cast(sum(r.input_tokens) as bigint) as input_tokens,
         cast(sum(r.output_tokens) as bigint) as output_tokens,
         count(r.output_tokens) as known_output_count,
         sum(t.token_cost) as token_cost
-    from token_charges as t
-    inner join call_rows as r on t.call_no = r.call_no
+    from call_rows as r
+    inner join singly as s on r.cohort_id = s.cohort_id
+    left join token_charges as t on r.call_no = t.call_no
+    left join charged_singly as c on r.call_no = c.call_no
+    left join pools as p
+        on
+            s.repriced_pool = p.pool
+            and coalesce(r.started_at, r.arrived_at) >= p.effective_from
+            and (p.effective_to is null or coalesce(r.started_at, r.arrived_at) < p.effective_to)
     where
         ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
         and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
-    group by r.cohort_id, t.currency
+    group by
+        r.cohort_id, p.rate_id, t.currency,
+        case
+            when t.call_no is not null then 'token'
+            when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
+            when c.call_no is not null then 'gpu'
+            else 'unpriced'
+        end
 ),
 
 charged as (
@@ -93,9 +109,9 @@ charged as (
 )
 
 select
-    'served' as part,
     cohort_id,
     cast(null as integer) as rate_id,
+    'gpu' as basis,
     cast(null as varchar) as currency,
     call_count,
     input_tokens,
@@ -107,28 +123,12 @@ select
     cast(null as decimal(38, 0)) as decode_gpu_ps,
     cast(null as decimal(38, 9)) as token_cost
 from served
-where cohort_id not in (select c.cohort_id from repriced as c)
+where cohort_id not in (select s.cohort_id from singly as s)
 union all
 select
-    'served' as part,
     cohort_id,
     rate_id,
-    null as currency,
-    call_count,
-    input_tokens,
-    output_tokens,
-    known_output_count,
-    null as prefill_ps,
-    null as decode_ps,
-    null as prefill_gpu_ps,
-    null as decode_gpu_ps,
-    null as token_cost
-from served_repriced
-union all
-select
-    'by_token' as part,
-    cohort_id,
-    null as rate_id,
+    basis,
     currency,
     call_count,
     input_tokens,
@@ -139,21 +139,23 @@ select
     null as prefill_gpu_ps,
     null as decode_gpu_ps,
     token_cost
-from by_token
+from served_singly
 union all
 select
-    'charged' as part,
     cohort_id,
     rate_id,
+    'gpu' as basis,
     null as currency,
-    null as call_count,
+    0 as call_count,
     null as input_tokens,
     null as output_tokens,
-    null as known_output_count,
+    0 as known_output_count,
     prefill_ps,
     decode_ps,
     prefill_gpu_ps,
     decode_gpu_ps,
     null as token_cost
 from charged
-order by part, cohort_id, rate_id nulls last, currency nulls last
+order by
+    cohort_id, rate_id nulls last, basis,
+    currency nulls last, call_count

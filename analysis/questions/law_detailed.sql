@@ -9,16 +9,31 @@
 -- identity: summed over quarters and callers it is law
 
 -- As law. A call is read together with its charges only where a caller is asked for.
-with repriced as (
+with repriced_pools as (
+    select pool
+    from pools
+    group by pool
+    having
+        count(distinct coalesce(currency, '')) > 1
+        or count(price_per_gpu_hour) not in (0, count(*))
+),
+
+singly as (
     select
         c.cohort_id,
-        c.pool
+        c.pool,
+        c.timing_quality,
+        p.pool as repriced_pool
     from cohorts as c
-    inner join pools as p on c.pool = p.pool
-    group by c.cohort_id, c.pool
-    having
-        count(distinct coalesce(p.currency, '')) > 1
-        or count(p.price_per_gpu_hour) not in (0, count(*))
+    left join repriced_pools as p on c.pool = p.pool
+    where c.pool is null or c.timing_quality <> 'ok' or p.pool is not null
+),
+
+charged_singly as (
+    select distinct c.call_no
+    from charges as c
+    inner join singly as s on c.cohort_id = s.cohort_id
+    where s.timing_quality <> 'ok'
 ),
 
 selected as (
@@ -41,67 +56,65 @@ selected as (
 
 served as (
     select
-        s.cohort_id,
-        s.quarter,
-        s.caller,
+        r.cohort_id,
+        r.quarter,
+        r.caller,
         count(*) as call_count,
-        cast(sum(s.input_tokens) as bigint) as input_tokens,
-        cast(sum(s.output_tokens) as bigint) as output_tokens,
-        count(s.output_tokens) as known_output_count
-    from selected as s
+        cast(sum(r.input_tokens) as bigint) as input_tokens,
+        cast(sum(r.output_tokens) as bigint) as output_tokens,
+        count(r.output_tokens) as known_output_count
+    from selected as r
     where
-        ($since is null or s.served_at >= $since)
-        and ($until is null or s.served_at < $until)
-    group by s.cohort_id, s.quarter, s.caller
+        ($since is null or r.served_at >= $since)
+        and ($until is null or r.served_at < $until)
+    group by r.cohort_id, r.quarter, r.caller
 ),
 
-served_repriced as (
+served_singly as (
     select
-        s.cohort_id,
-        s.quarter,
-        s.caller,
+        r.cohort_id,
+        r.quarter,
+        r.caller,
         p.rate_id,
+        t.currency,
+        case
+            when t.call_no is not null then 'token'
+            when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
+            when c.call_no is not null then 'gpu'
+            else 'unpriced'
+        end as basis,
         count(*) as call_count,
-        cast(sum(s.input_tokens) as bigint) as input_tokens,
-        cast(sum(s.output_tokens) as bigint) as output_tokens,
-        count(s.output_tokens) as known_output_count
-    from selected as s
-    inner join repriced as c on s.cohort_id = c.cohort_id
+        cast(sum(r.input_tokens) as bigint) as input_tokens,
+        cast(sum(r.output_tokens) as bigint) as output_tokens,
+        count(r.output_tokens) as known_output_count,
+        sum(t.token_cost) as token_cost
+    from selected as r
+    inner join singly as s on r.cohort_id = s.cohort_id
+    left join token_charges as t on r.call_no = t.call_no
+    left join charged_singly as c on r.call_no = c.call_no
     left join pools as p
         on
-            c.pool = p.pool
-            and s.served_at >= p.effective_from
-            and (p.effective_to is null or s.served_at < p.effective_to)
+            s.repriced_pool = p.pool
+            and r.served_at >= p.effective_from
+            and (p.effective_to is null or r.served_at < p.effective_to)
     where
-        ($since is null or s.served_at >= $since)
-        and ($until is null or s.served_at < $until)
-    group by s.cohort_id, s.quarter, s.caller, p.rate_id
-),
-
-by_token as (
-    select
-        s.cohort_id,
-        s.quarter,
-        s.caller,
-        t.currency,
-        count(*) as call_count,
-        cast(sum(s.input_tokens) as bigint) as input_tokens,
-        cast(sum(s.output_tokens) as bigint) as output_tokens,
-        count(s.output_tokens) as known_output_count,
-        sum(t.token_cost) as token_cost
-    from token_charges as t
-    inner join selected as s on t.call_no = s.call_no
-    where
-        ($since is null or s.served_at >= $since)
-        and ($until is null or s.served_at < $until)
-    group by s.cohort_id, s.quarter, s.caller, t.currency
+        ($since is null or r.served_at >= $since)
+        and ($until is null or r.served_at < $until)
+    group by
+        r.cohort_id, r.quarter, r.caller, p.rate_id, t.currency,
+        case
+            when t.call_no is not null then 'token'
+            when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
+            when c.call_no is not null then 'gpu'
+            else 'unpriced'
+        end
 ),
 
 callers as (
     select
-        s.call_no,
-        s.caller
-    from selected as s
+        r.call_no,
+        r.caller
+    from selected as r
     where $caller is not null or not $any_user or not $any_conversation
 ),
 
@@ -125,11 +138,11 @@ charged as (
 )
 
 select
-    'served' as part,
     cohort_id,
     quarter,
     caller,
     cast(null as integer) as rate_id,
+    'gpu' as basis,
     cast(null as varchar) as currency,
     call_count,
     input_tokens,
@@ -141,32 +154,14 @@ select
     cast(null as decimal(38, 0)) as decode_gpu_ps,
     cast(null as decimal(38, 9)) as token_cost
 from served
-where cohort_id not in (select c.cohort_id from repriced as c)
+where cohort_id not in (select s.cohort_id from singly as s)
 union all
 select
-    'served' as part,
     cohort_id,
     quarter,
     caller,
     rate_id,
-    null as currency,
-    call_count,
-    input_tokens,
-    output_tokens,
-    known_output_count,
-    null as prefill_ps,
-    null as decode_ps,
-    null as prefill_gpu_ps,
-    null as decode_gpu_ps,
-    null as token_cost
-from served_repriced
-union all
-select
-    'by_token' as part,
-    cohort_id,
-    quarter,
-    caller,
-    null as rate_id,
+    basis,
     currency,
     call_count,
     input_tokens,
@@ -177,19 +172,19 @@ select
     null as prefill_gpu_ps,
     null as decode_gpu_ps,
     token_cost
-from by_token
+from served_singly
 union all
 select
-    'charged' as part,
     cohort_id,
     quarter,
     caller,
     rate_id,
+    'gpu' as basis,
     null as currency,
-    null as call_count,
+    0 as call_count,
     null as input_tokens,
     null as output_tokens,
-    null as known_output_count,
+    0 as known_output_count,
     prefill_ps,
     decode_ps,
     prefill_gpu_ps,
@@ -197,4 +192,5 @@ select
     null as token_cost
 from charged
 order by
-    part, cohort_id, quarter nulls last, caller nulls last, rate_id nulls last, currency nulls last
+    cohort_id, quarter nulls last, caller nulls last, rate_id nulls last, basis,
+    currency nulls last, call_count

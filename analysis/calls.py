@@ -1,0 +1,74 @@
+"""The calls themselves, one row each, with their phases, GPU-seconds and money.
+
+Owns the columns of `ask calls`. Refuses to cut a call: its charges are shown whole, also where it
+ends after the window that it began in.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from analysis.answer import Answer
+from analysis.columns import nearest
+from analysis.errors import WrongQuestionError
+from analysis.extent import no_calls
+from analysis.instants import with_instant_texts
+from analysis.selection import caller_values, read_cohorts, selected
+from analysis.sql import question_named, run_question
+from analysis.window import Window
+from ingest.config import Configuration
+from ingest.ledger import Ledger
+
+ORDERS = ("started_at", "cost", "gpu_seconds", "e2e_s", "input_tokens", "output_tokens")
+"""What calls may be sorted by: `started_at` from the earliest, the others from the largest."""
+
+ALL_ROWS = 2**62
+INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
+
+
+def calls(  # noqa: PLR0913 - a question is asked by keywords
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    window: Window | None = None,
+    where: Mapping[str, str | None] | None = None,
+    order: str = "started_at",
+    limit: int | None = None,
+) -> Answer:
+    """The calls that begin service in `window`, at most `limit`, sorted by `order`.
+
+    Instants are RFC 3339 text in the window's zone; durations in s; columns in
+    docs/metrics/calls.md. Raises `NoDataError` where there is none.
+    """
+    if order not in ORDERS:
+        raise WrongQuestionError(f"cannot order by {order!r}; {nearest(order, ORDERS)}")
+    asked = window or Window(timezone=configuration.timezone)
+    filters = selected(where)
+    cohorts = read_cohorts(ledger.connection, filters)
+    frame = run_question(
+        ledger.connection,
+        question_named("calls"),
+        cohort_ids=cohorts["cohort_id"].to_list(),
+        since=asked.since,
+        until=asked.until,
+        **caller_values(filters),
+        ranked_by=order,
+        most_rows=ALL_ROWS if limit is None else limit,
+    )
+    if frame.is_empty():
+        raise no_calls(ledger.connection, asked, filters)
+    return Answer(
+        frame=with_instant_texts(frame, INSTANTS, asked.timezone),
+        notes=_notes(frame, asked, limit),
+        window=asked,
+    )
+
+
+def _notes(frame: pl.DataFrame, window: Window, limit: int | None) -> tuple[str, ...]:
+    notes = [f"window: {window.text()}"]
+    if limit is not None and frame.height == limit:
+        notes.append(f"the first {limit} calls; raise --limit for more")
+    unpriced = frame.filter(pl.col("cost").is_null()).height
+    if unpriced:
+        notes.append(f"{unpriced} of these calls have no price; unpriced_reason says why")
+    return tuple(notes)

@@ -1,0 +1,145 @@
+"""Which letter moved: the change of the bill between two periods, split over the letters.
+
+Owns what belongs to no letter: groups that are new or retired, and idle time. Refuses a residual:
+the changes of all lines add up to the change of the bill, the effects of a line to its change.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from analysis.answer import Answer
+from analysis.columns import TIME_COLUMNS, checked_groups
+from analysis.errors import NoDataError, WrongQuestionError
+from analysis.law import law
+from analysis.lines import MONEY
+from analysis.money import total
+from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
+from analysis.selection import Filters
+from analysis.window import Window
+from ingest.config import Configuration
+from ingest.ledger import Ledger
+
+EFFECT_COLUMNS = tuple(f"{letter}_effect" for letter in EFFECTS)
+COST_COLUMNS = ("cost_from", "cost_to", "change")
+NOTHING = Decimal(0)
+
+
+def explain(  # noqa: PLR0913 - a question is asked by keywords
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    before: Window,
+    after: Window,
+    by: Sequence[str] = ("endpoint",),
+    where: Filters | None = None,
+) -> Answer:
+    """The change of cost from `before` to `after` by the columns `by`, in money per letter.
+
+    A row a group, one of idle time per pool, and one `total` in each currency. Columns:
+    docs/metrics/explain.md. Raises `NoDataError` where either period has no call.
+    """
+    columns = checked_groups(by)
+    if set(columns) & set(TIME_COLUMNS):
+        raise WrongQuestionError("explain compares two periods; group by no column of time")
+    old = law(ledger, configuration, by=columns, window=before, where=where)
+    new = law(ledger, configuration, by=columns, window=after, where=where)
+    rows = [_explained(*pair) for pair in _pairs(old.frame, new.frame, columns)]
+    if not rows:
+        raise NoDataError("neither period has a priced line; give the pools a price per GPU-hour")
+    frame = _frame([*rows, *_totals(rows)], columns)
+    notes = (
+        f"from {old.window.text()}",
+        f"to {new.window.text()}",
+        *_unpriced_notes(old.frame, new.frame),
+    )
+    return Answer(frame=frame, notes=notes, window=after)
+
+
+def _pairs(
+    old: pl.DataFrame, new: pl.DataFrame, columns: Sequence[str]
+) -> Iterator[tuple[Row, Row | None, Row | None]]:
+    """The priced lines: what both periods share of each, then its row of either, None if absent."""
+    keys = list(dict.fromkeys(["line", *columns, "pool", "basis", "currency"]))
+    before, after = (_by_key(frame, keys) for frame in (old, new))
+    for values in dict.fromkeys([*before, *after]):
+        shared = dict(zip(keys, values, strict=True))
+        yield shared, before.get(values), after.get(values)
+
+
+def _by_key(frame: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
+    priced = frame.filter(pl.col("cost").is_not_null())
+    return {tuple(row[key] for key in keys): row for row in priced.to_dicts()}
+
+
+def _explained(shared: Row, before: Row | None, after: Row | None) -> dict[str, Any]:
+    """One row of the answer: what the change of one line is made of."""
+    cost_from = NOTHING if before is None else before["cost"]
+    cost_to = NOTHING if after is None else after["cost"]
+    line, effects = _split(shared["line"], before, after)
+    return {
+        **shared,
+        "line": line,
+        "cost_from": cost_from,
+        "cost_to": cost_to,
+        "change": cost_to - cost_from,
+        **_effect_columns(effects),
+    }
+
+
+def _split(
+    line: str, before: Row | None, after: Row | None
+) -> tuple[str, Mapping[str, Decimal | None]]:
+    """What a line is called in the answer, and the effects of its letters if it has any."""
+    if line == "idle":
+        return line, NO_EFFECTS
+    if before is None or not before["N"]:
+        return "new", NO_EFFECTS
+    if after is None or not after["N"]:
+        return "retired", NO_EFFECTS
+    return line, effects_of(before, after)
+
+
+def _effect_columns(effects: Mapping[str, Decimal | None]) -> dict[str, Decimal | None]:
+    return {f"{letter}_effect": effect for letter, effect in effects.items()}
+
+
+def _totals(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """A row `total` for each currency: the sums of all its rows."""
+    return [
+        {
+            "line": "total",
+            "currency": currency,
+            **{
+                column: _sum([row[column] for row in rows if row["currency"] == currency])
+                for column in (*COST_COLUMNS, *EFFECT_COLUMNS)
+            },
+        }
+        for currency in sorted({row["currency"] for row in rows})
+    ]
+
+
+def _sum(amounts: Sequence[Decimal | None]) -> Decimal | None:
+    known = [amount for amount in amounts if amount is not None]
+    return total(known) if known else None
+
+
+def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
+    """The rows by size of their change, the totals last."""
+    texts = list(dict.fromkeys(["line", *columns, "pool", "basis"]))
+    schema = dict.fromkeys(texts, pl.String) | dict.fromkeys(COST_COLUMNS, MONEY)
+    schema |= {"currency": pl.String} | dict.fromkeys(EFFECT_COLUMNS, MONEY)
+    frame = pl.DataFrame(list(rows), schema=schema)
+    is_total = pl.col("line") == "total"
+    order = [is_total, pl.col("change").abs(), *(pl.col(name) for name in texts)]
+    descending = [False, True, *(False for _ in texts)]
+    return frame.sort(order, descending=descending, nulls_last=True)
+
+
+def _unpriced_notes(old: pl.DataFrame, new: pl.DataFrame) -> list[str]:
+    counts = [int(frame.filter(pl.col("cost").is_null())["N"].sum()) for frame in (old, new)]
+    if not any(counts):
+        return []
+    return [f"without a price, hence in no change: {counts[0]} calls before, {counts[1]} after"]

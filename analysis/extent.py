@@ -1,0 +1,58 @@
+"""How far the ledger's calls reach, and what a window without bounds therefore is.
+
+Owns the default window: from the first service start to the last end. Refuses an answer about a
+stretch of time in which nothing happened.
+"""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from analysis.errors import NoDataError
+from analysis.selection import Filters, filter_text
+from analysis.sql import question_named, run_question
+from analysis.window import Window, instant_text
+from ingest.ledger import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """First service start and last end of the calls of an origin, in nanoseconds since 1970."""
+
+    first_at: int | None
+    last_at: int | None
+    call_count: int
+
+
+def extent_of(connection: Connection, filters: Filters) -> Extent:
+    """How far the calls of the filtered origin reach."""
+    rows = run_question(connection, question_named("extent"))
+    own = rows.filter(pl.col("origin") == filters["origin"]).drop("origin").to_dicts()
+    return Extent(**own[0]) if own else Extent(first_at=None, last_at=None, call_count=0)
+
+
+def bounded(connection: Connection, window: Window, filters: Filters) -> Window:
+    """`window` with the bounds that it lacks taken from the calls of the filtered origin."""
+    if window.since is not None and window.until is not None:
+        return window
+    extent = extent_of(connection, filters)
+    since = extent.first_at if window.since is None else window.since
+    until = extent.last_at if window.until is None else window.until
+    if since is None or until is None or since >= until:
+        return window
+    return replace(window, since=since, until=until)
+
+
+def no_calls(connection: Connection, window: Window, filters: Filters) -> NoDataError:
+    """The error for a selection without a call; it says what the ledger holds instead."""
+    extent = extent_of(connection, filters)
+    asked = f"no calls with {filter_text(filters)} from {window.text()}"
+    if extent.call_count == 0:
+        return NoDataError(f"{asked}: the ledger has none of that origin; ingest some first")
+    if extent.first_at is None or extent.last_at is None:
+        return NoDataError(f"{asked}: the ledger's {extent.call_count} calls tell no time")
+    first = instant_text(extent.first_at, window.timezone)
+    last = instant_text(extent.last_at, window.timezone)
+    return NoDataError(
+        f"{asked}: the ledger's {extent.call_count} calls reach from {first} to {last}"
+    )

@@ -1,0 +1,195 @@
+"""The law's sums per group of calls: one scan of calls and charges, labelled by small tables.
+
+Owns which call belongs to which group, and on which basis it is paid: `gpu`, `token`, or not at
+all (`unpriced`). Refuses to decide what a line is called, and rounds nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from analysis.calendar import calendar_of
+from analysis.columns import CALLER_COLUMNS, TIME_COLUMNS
+from analysis.letters import Sums
+from analysis.money import gpu_cost
+from analysis.selection import Filters, caller_values, read_cohorts
+from analysis.sql import question_named, run_question
+from analysis.window import Window
+from ingest.ledger import Connection
+
+ESTIMATED_SOURCES = ("span", "tokens")
+"""Timing sources whose phases are estimated, not observed."""
+
+_SUM_COLUMNS = (
+    "call_count",
+    "input_tokens",
+    "output_tokens",
+    "known_output_count",
+    "prefill_ps",
+    "decode_ps",
+    "prefill_gpu_ps",
+    "decode_gpu_ps",
+    "estimated_gpu_ps",
+    "token_cost",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupKey:
+    """`values` of the columns grouped by, in their order; what is not known is None."""
+
+    values: tuple[Any, ...]
+    basis: str
+    currency: str | None
+    is_priced: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusyKey:
+    """One rate, within one value of the time column that is grouped by (None: all time)."""
+
+    rate_id: int
+    time: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSums:
+    """Sums by group, and the busy GPU-picoseconds of each rate over the selected calls."""
+
+    groups: Mapping[GroupKey, Sums]
+    busy: Mapping[BusyKey, int]
+
+
+def group_sums(
+    connection: Connection, *, by: Sequence[str], window: Window, filters: Filters
+) -> GroupSums:
+    """The sums of the calls that `filters` select in `window`, by the columns `by`."""
+    rows = _scanned(connection, by=by, window=window, filters=filters)
+    labelled = _labelled(connection, rows, by=by, window=window, filters=filters)
+    rates = run_question(connection, question_named("rates"))
+    priced = _with_rate(labelled, rates)
+    times = [column for column in by if column in TIME_COLUMNS]
+    return GroupSums(groups=_groups(priced, by), busy=_busy(priced, times))
+
+
+def _scanned(
+    connection: Connection, *, by: Sequence[str], window: Window, filters: Filters
+) -> pl.DataFrame:
+    bounds = {
+        "since": window.since,
+        "until": window.until,
+        "first_quarter": window.first_quarter,
+        "until_quarter": window.until_quarter,
+    }
+    callers = [column for column in by if column in CALLER_COLUMNS]
+    is_timed = any(column in TIME_COLUMNS for column in by)
+    if not callers and not is_timed and not set(filters) & set(CALLER_COLUMNS):
+        return run_question(connection, question_named("law"), **bounds)
+    return run_question(
+        connection,
+        question_named("law_detailed"),
+        **bounds,
+        by_quarter=is_timed,
+        caller=callers[0] if callers else None,
+        **caller_values(filters),
+    )
+
+
+def _labelled(
+    connection: Connection,
+    rows: pl.DataFrame,
+    *,
+    by: Sequence[str],
+    window: Window,
+    filters: Filters,
+) -> pl.DataFrame:
+    """`rows` of the selected cohorts, with a column for each of `by`."""
+    cohorts = read_cohorts(connection, filters).rename({"pool": "cohort_pool"})
+    labelled = rows.join(
+        cohorts.with_columns(pool=pl.col("cohort_pool")), on="cohort_id", how="inner"
+    )
+    callers = [column for column in by if column in CALLER_COLUMNS]
+    if callers:
+        labelled = labelled.rename({"caller": callers[0]})
+    if any(column in TIME_COLUMNS for column in by):
+        quarters = labelled["quarter"].drop_nulls().unique().sort().to_list()
+        calendar = calendar_of(quarters, window.timezone)
+        labelled = labelled.join(calendar, on="quarter", how="left")
+    estimated = pl.col("timing_source").is_in(ESTIMATED_SOURCES)
+    gpu_ps = pl.col("prefill_gpu_ps") + pl.col("decode_gpu_ps")
+    return labelled.with_columns(estimated_gpu_ps=pl.when(estimated).then(gpu_ps))
+
+
+def _with_rate(rows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+    """`rows` with price and currency; a count without a rate has those that its pool always has."""
+    of_pool = rates.unique("pool", keep="first", maintain_order=True).select(
+        cohort_pool="pool", pool_rate_id="rate_id"
+    )
+    priced = rates.select("rate_id", "price_per_gpu_hour", rate_currency="currency")
+    on_gpu = pl.col("basis") == "gpu"
+    return (
+        rows.join(of_pool, on="cohort_pool", how="left")
+        .with_columns(pl.when(on_gpu).then(pl.coalesce("rate_id", "pool_rate_id")).alias("rate_id"))
+        .join(priced, on="rate_id", how="left")
+        .with_columns(
+            currency=pl.when(on_gpu).then("rate_currency").otherwise("currency"),
+            is_priced=pl.col("price_per_gpu_hour").is_not_null() | (pl.col("basis") == "token"),
+        )
+    )
+
+
+def _groups(rows: pl.DataFrame, by: Sequence[str]) -> dict[GroupKey, Sums]:
+    keys = [*by, "basis", "currency", "is_priced", "price_per_gpu_hour"]
+    summed = rows.group_by(keys, maintain_order=True).agg(
+        pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()) for column in _SUM_COLUMNS
+    )
+    groups: dict[GroupKey, Sums] = {}
+    for row in summed.iter_rows(named=True):
+        key = GroupKey(
+            values=tuple(row[column] for column in by),
+            basis=row["basis"],
+            currency=row["currency"],
+            is_priced=row["is_priced"],
+        )
+        groups[key] = groups.get(key, Sums()).plus(_sums(row))
+    return groups
+
+
+def _sums(row: Mapping[str, Any]) -> Sums:
+    gpu_ps = _whole(row["prefill_gpu_ps"]) + _whole(row["decode_gpu_ps"])
+    price: Decimal | None = row["price_per_gpu_hour"]
+    cost = row["token_cost"] if price is None else gpu_cost(gpu_ps, price)
+    return Sums(
+        call_count=row["call_count"],
+        input_tokens=row["input_tokens"],
+        output_tokens=row["output_tokens"],
+        known_output_count=row["known_output_count"],
+        prefill_ps=_whole(row["prefill_ps"]),
+        decode_ps=_whole(row["decode_ps"]),
+        prefill_gpu_ps=_whole(row["prefill_gpu_ps"]),
+        decode_gpu_ps=_whole(row["decode_gpu_ps"]),
+        estimated_gpu_ps=_whole(row["estimated_gpu_ps"]),
+        cost=cost,
+    )
+
+
+def _whole(value: Decimal | None) -> int:
+    """Seconds that no charge tells are none: a count and its charges are rows of their own."""
+    return 0 if value is None else int(value)
+
+
+def _busy(rows: pl.DataFrame, times: Sequence[str]) -> dict[BusyKey, int]:
+    time = times[0] if times else None
+    charged = rows.filter(pl.col("prefill_gpu_ps").is_not_null())
+    summed = charged.group_by(["rate_id", *times], maintain_order=True).agg(
+        gpu_ps=(pl.col("prefill_gpu_ps") + pl.col("decode_gpu_ps")).sum()
+    )
+    return {
+        BusyKey(rate_id=row["rate_id"], time=None if time is None else row[time]): int(
+            row["gpu_ps"]
+        )
+        for row in summed.iter_rows(named=True)
+    }

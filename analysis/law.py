@@ -1,0 +1,96 @@
+"""The headline: what each group of calls cost, by the letters of the law, and what is left over.
+
+Owns which lines an answer has and the sentences beside them. Refuses an empty table: a window
+without a call is an error that says what the ledger has.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from analysis.answer import Answer
+from analysis.columns import checked_groups
+from analysis.extent import bounded, no_calls
+from analysis.group_sums import group_sums
+from analysis.idle import idle_sums, unconfigured_pools
+from analysis.lines import Line, group_lines, idle_lines, lines_frame, unpriced_lines
+from analysis.selection import PRODUCTION, Filters, selected
+from analysis.window import Window
+from ingest.config import Configuration
+from ingest.ledger import Ledger
+
+IDLE_FILTERS = {"origin", "pool"}
+"""A filter by anything else selects a part of a pool's calls, and idle time belongs to the pool."""
+
+
+def law(
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    by: Sequence[str] = ("endpoint",),
+    window: Window | None = None,
+    where: Filters | None = None,
+) -> Answer:
+    """The lines of the calls that `where` selects in `window`, grouped by the columns `by`.
+
+    Without `window` it is from the first service start to the last end; without an origin in
+    `where` it is production. Idle time has a line of its own per pool, unless the calls are
+    filtered by more than origin and pool. Columns and units: docs/metrics/law.md. Raises
+    `WrongQuestionError` for an unknown column, `NoDataError` where no call is in the window.
+    """
+    columns = checked_groups(by)
+    filters = selected(where)
+    connection = ledger.connection
+    asked = window or Window(timezone=configuration.timezone)
+    sums = group_sums(connection, by=columns, window=asked, filters=filters)
+    if not sums.groups:
+        raise no_calls(connection, asked, filters)
+    resolved = bounded(connection, asked, filters)
+    has_idle = set(filters) <= IDLE_FILTERS and filters["origin"] == PRODUCTION
+    idle = idle_sums(connection, by=columns, window=resolved, sums=sums) if has_idle else []
+    lines = [
+        *group_lines(sums.groups, columns),
+        *idle_lines(idle, columns),
+        *unpriced_lines(sums.groups, columns),
+    ]
+    notes = (
+        f"window: {resolved.text()}",
+        *_line_notes(lines),
+        *_pool_notes(unconfigured_pools(connection, sums), has_idle),
+    )
+    return Answer(frame=lines_frame(lines, columns), notes=notes, window=resolved)
+
+
+def _line_notes(lines: Sequence[Line]) -> Iterator[str]:
+    on_gpu = [line.sums for line in lines if line.sums is not None and line.basis == "gpu"]
+    busy_ps = sum(sums.gpu_ps for sums in on_gpu)
+    estimated_ps = sum(sums.estimated_gpu_ps for sums in on_gpu)
+    if estimated_ps:
+        yield (
+            f"{estimated_ps / busy_ps:.1%} of GPU-seconds are estimated: their calls do not tell "
+            "when service began or the first token came"
+        )
+    unknown = sum(
+        line.sums.call_count - line.sums.known_output_count
+        for line in lines
+        if line.sums is not None
+    )
+    if unknown:
+        yield f"{unknown} calls do not tell their output tokens; L is the mean of the others"
+    unpriced = sum(
+        line.sums.call_count for line in lines if line.line == "unpriced" and line.sums is not None
+    )
+    if unpriced:
+        yield f"{unpriced} calls are unpriced; `gpuledger check` says why"
+    for line in lines:
+        if line.line == "idle" and line.gpu_ps is not None and line.gpu_ps < 0:
+            yield (
+                f"pool {line.pool!r} was busier than its configuration allows; correct its "
+                "replicas, gpus_per_replica or schedule"
+            )
+
+
+def _pool_notes(unconfigured: Sequence[str], has_idle: bool) -> Iterator[str]:
+    if unconfigured:
+        names = ", ".join(unconfigured)
+        yield f"not configured, so 1 GPU a replica is assumed, no price and no idle time: {names}"
+    if not has_idle:
+        yield "idle time is not shown: it belongs to whole pools of production"

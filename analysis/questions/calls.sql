@@ -1,0 +1,159 @@
+-- name: calls
+-- question: Which calls were there, how long did each take, and what did it cost?
+-- grain: one call
+-- unit: durations in s, GPU-seconds, cost in currency, instants in nanoseconds since 1970
+-- params: $cohort_ids are the cohorts selected; $since and $until in nanoseconds or null;
+--   $any_user and $any_conversation are false where only the calls of $user_id,
+--   $conversation_id count; $ranked_by is a column to sort by, the largest first, or 'started_at',
+--   the earliest first; $most_rows rows at most
+-- nulls: a duration is null where it was not observed nor charged, cost where no price is known
+-- identity: gpu_seconds = prefill_gpu_seconds + decode_gpu_seconds; summed over all calls it is
+--   the busy time of law
+with cohort_choice as (
+    select explode($cohort_ids) as cohort_id
+),
+
+selected as (
+    select
+        r.call_no,
+        r.cohort_id,
+        coalesce(r.started_at, r.arrived_at) as served_at,
+        r.input_tokens,
+        r.output_tokens,
+        (r.ended_at - r.arrived_at) / 1e9 as e2e_s
+    from call_rows as r
+    inner join cohort_choice as c on r.cohort_id = c.cohort_id
+    where
+        ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
+        and ($any_user or r.user_id is not distinct from $user_id)
+        and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+),
+
+ranking as (
+    select
+        c.call_no,
+        sum(c.prefill_gpu_seconds + c.decode_gpu_seconds) as gpu_seconds,
+        sum((c.prefill_gpu_seconds + c.decode_gpu_seconds) * p.price_per_gpu_hour) / 3600 as cost
+    from charges as c
+    inner join pools as p on c.rate_id = p.rate_id
+    where $ranked_by in ('gpu_seconds', 'cost')
+    group by c.call_no
+    union all
+    select
+        t.call_no,
+        null as gpu_seconds,
+        cast(t.token_cost as double) as cost
+    from token_charges as t
+    where $ranked_by = 'cost'
+),
+
+chosen as (
+    select s.call_no
+    from selected as s
+    left join ranking as r on s.call_no = r.call_no
+    order by
+        case $ranked_by
+            when 'gpu_seconds' then r.gpu_seconds
+            when 'cost' then r.cost
+            when 'e2e_s' then s.e2e_s
+            when 'input_tokens' then cast(s.input_tokens as double)
+            when 'output_tokens' then cast(s.output_tokens as double)
+        end desc nulls last,
+        s.served_at asc nulls last,
+        s.call_no asc
+    limit $most_rows
+),
+
+spent as (
+    select
+        c.call_no,
+        sum(c.prefill_s) as prefill_s,
+        sum(c.decode_s) as decode_s,
+        sum(c.prefill_gpu_seconds) as prefill_gpu_seconds,
+        sum(c.decode_gpu_seconds) as decode_gpu_seconds,
+        cast(
+            sum(
+                (c.prefill_gpu_seconds + c.decode_gpu_seconds)
+                * cast(p.price_per_gpu_hour as double)
+            ) / 3600 as decimal(38, 9)
+        ) as gpu_cost,
+        max(p.currency) as currency
+    from charges as c
+    inner join chosen as h on c.call_no = h.call_no
+    inner join pools as p on c.rate_id = p.rate_id
+    group by c.call_no
+)
+
+select
+    r.call_id,
+    r.trace_id,
+    r.span_id,
+    r.conversation_id,
+    r.user_id,
+    r.endpoint,
+    r.team,
+    r.service,
+    r.model,
+    r.pool,
+    r.replica,
+    r.status,
+    r.arrived_at,
+    r.started_at,
+    r.first_token_at,
+    r.ended_at,
+    r.uncached_input_tokens,
+    r.cache_read_tokens,
+    r.cache_write_tokens,
+    r.visible_output_tokens,
+    r.reasoning_tokens,
+    r.input_tokens,
+    r.output_tokens,
+    case when r.timing_quality = 'ok' then (r.started_at - r.arrived_at) / 1e9 end as queue_s,
+    case
+        when s.call_no is not null then s.prefill_s
+        when r.timing_quality = 'ok' then (r.first_token_at - r.started_at) / 1e9
+    end as prefill_s,
+    case
+        when s.call_no is not null then s.decode_s
+        when r.timing_quality = 'ok' then (r.ended_at - r.first_token_at) / 1e9
+    end as decode_s,
+    case when r.timing_quality = 'ok' then (r.ended_at - r.arrived_at) / 1e9 end as e2e_s,
+    s.prefill_gpu_seconds + s.decode_gpu_seconds as gpu_seconds,
+    s.prefill_gpu_seconds,
+    s.decode_gpu_seconds,
+    case
+        when t.call_no is not null then 'token'
+        when s.call_no is not null then 'gpu'
+        else 'unpriced'
+    end as basis,
+    coalesce(s.gpu_cost, t.token_cost) as cost,
+    coalesce(s.currency, t.currency) as currency,
+    case
+        when coalesce(s.gpu_cost, t.token_cost) is null then 'unpriced'
+        else 'priced'
+    end as cost_status,
+    case
+        when coalesce(s.gpu_cost, t.token_cost) is not null then null
+        when s.call_no is not null then 'the pool has no price'
+        when r.timing_quality = 'invalid' then 'its times contradict each other'
+        when r.pool is not null then 'its times are not known'
+        else 'neither a pool nor a price by the token is known for its model'
+    end as unpriced_reason,
+    r.timing_source,
+    r.timing_quality,
+    r.tokens_source
+from calls as r
+inner join chosen as h on r.call_no = h.call_no
+left join spent as s on r.call_no = s.call_no
+left join token_charges as t on r.call_no = t.call_no
+order by
+    case $ranked_by
+        when 'gpu_seconds' then s.prefill_gpu_seconds + s.decode_gpu_seconds
+        when 'cost' then cast(coalesce(s.gpu_cost, t.token_cost) as double)
+        when 'e2e_s' then (r.ended_at - r.arrived_at) / 1e9
+        when 'input_tokens' then cast(r.input_tokens as double)
+        when 'output_tokens' then cast(r.output_tokens as double)
+    end desc nulls last,
+    coalesce(r.started_at, r.arrived_at) asc nulls last,
+    r.call_no asc
