@@ -27,6 +27,7 @@ from ingest.charging.pools import (
 )
 from ingest.charging.rates import Rate
 from ingest.charging.statements import statement
+from ingest.charging.token_prices import price_stale_days
 from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
 
@@ -36,10 +37,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChargeSummary:
-    """What one run charged: partitions, and the pieces of calls written for them."""
+    """What one run charged: partitions of GPU-charged calls, the pieces of calls written for them,
+    and calls that got a price by the token."""
 
     partitions: int
     pieces: int
+    priced_calls: int
 
 
 def charge(
@@ -60,7 +63,15 @@ def charge(
         done += len(chunk)
         if progress is not None:
             progress(done, len(partitions))
-    return ChargeSummary(partitions=done, pieces=pieces)
+    return ChargeSummary(partitions=done, pieces=pieces, priced_calls=_price(ledger, configuration))
+
+
+def _price(ledger: Ledger, configuration: Configuration) -> int:
+    """Calls priced by the token; without a stale day there is nothing to look at."""
+    if not has_stale_partitions(ledger.connection):
+        return 0
+    with ledger.transaction() as connection:
+        return price_stale_days(connection, configuration)
 
 
 def is_charging_current(ledger: Ledger, configuration: Configuration) -> bool:

@@ -58,7 +58,7 @@ def apply_configuration(ledger: Ledger, configuration: Configuration) -> None:
         _replace_budgets(connection, configuration)
         prices_digest = _digest(token_part(configuration))
         if ledger.fact(PRICES_FACT) != prices_digest:
-            connection.execute("update charge_partitions set is_stale = true where pool is null")
+            connection.execute(statement("token_charges_drop"))
         ledger.set_fact(PRICES_FACT, prices_digest)
         ledger.set_fact(DIGEST_FACT, digest)
 

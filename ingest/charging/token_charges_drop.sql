@@ -1,0 +1,6 @@
+-- The prices of the configuration changed: every call that is priced by the token is priced anew.
+delete from token_charges;
+
+update charge_partitions
+set is_stale = true
+where pool is null;
