@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import json
 import re
-import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +17,6 @@ from ingest.config import Configuration
 from ingest.records import Json
 
 VERSION = "v1"
-_FINGERPRINT = re.compile(r"v1k?:[0-9a-f]{64}")
 _FINGERPRINT = re.compile(r"v\d+k?:[0-9a-f]{64}")
 MAX_DEPTH = 64
 """Nesting below this is not compared: no prompt says anything down there."""
@@ -34,9 +32,8 @@ def fingerprint(value: Json, configuration: Configuration) -> str | None:
     """
     if value is None or configuration.content == "off":
         return None
-    known = _fingerprint_inside(value)
-    if known is not None:
-        return known
+    if is_fingerprint(value):
+        return str(value)
     text = json.dumps(normalised(value), sort_keys=True, separators=(",", ":"))
     if configuration.hash_key is None:
         return f"{VERSION}:{hashlib.sha256(text.encode()).hexdigest()}"
@@ -61,7 +58,7 @@ def is_fingerprint(value: Json) -> bool:
 
 def kept_text(value: Json, configuration: Configuration) -> str | None:
     """`value` as text to store; None unless content is "full"."""
-    if value is None or configuration.content != "full" or _fingerprint_inside(value) is not None:
+    if value is None or configuration.content != "full" or is_fingerprint(value):
         return None
     text = value if isinstance(value, str) else json_text(value)
     return None if text is None else text.encode("utf-8", "replace").decode("utf-8")
@@ -75,14 +72,6 @@ def json_text(value: Json) -> str | None:
         )
     except RecursionError:
         return None
-
-
-def _fingerprint_inside(value: Json) -> str | None:
-    """The fingerprint that `value` is, alone or as the text of one message."""
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        value = value[0].get("content")
-    is_one = isinstance(value, str) and _FINGERPRINT.fullmatch(value) is not None
-    return value if is_one else None
 
 
 def normalised(value: Json, depth: int = 0) -> Json:

@@ -1,6 +1,7 @@
 """Every generation of attribute names is read, from one literal span each."""
 
 from decimal import Decimal
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -234,18 +235,22 @@ def test_a_nonsense_value_gives_way_to_the_next_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    ("change", "complaint"),
     [
-        ("[fields.inputs]\nkind = 'count'\nnames = []\n", "inputs"),
-        ("[fields.seed]\nkind = 'count'\nnames = []\nunit = 's'\n", "unit"),
-        ("[colours]\n", "colours"),
-        ("[[[", "Invalid"),
+        (("[fields.seed]", "[fields.sed]"), "missing or unknown fields: sed, seed|sed"),
+        (('kind = "flag"', 'kind = "maybe"'), "maybe"),
+        (('{ name = "rid"', '{ nam = "rid"'), "nam"),
+        (('name = "rid"', 'name = "gen_ai.request.id"'), "request_id. reads the same name twice"),
+        (("[events]", "[[events"), "line"),
     ],
 )
-def test_a_table_that_contradicts_the_product_is_refused(line: str, complaint: str) -> None:
-    with pytest.raises(AliasTableError, match="aliases.toml"):
-        parse_table(line)
-    assert complaint
+def test_a_table_that_contradicts_the_product_is_refused(
+    change: tuple[str, str], complaint: str
+) -> None:
+    text = resources.files("ingest.calls").joinpath("aliases.toml").read_text("utf-8")
+    assert change[0] in text
+    with pytest.raises(AliasTableError, match=rf"aliases\.toml.*({complaint})"):
+        parse_table(text.replace(*change))
 
 
 def test_every_alias_says_which_generation_it_belongs_to() -> None:
