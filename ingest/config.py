@@ -17,7 +17,8 @@ import msgspec
 
 from ingest.errors import ConfigurationError
 
-Money = Annotated[Decimal, msgspec.Meta(ge=0)]
+Money = Decimal
+"""An amount of money; negative ones are refused with the contradictions."""
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +71,7 @@ class ExchangeRate(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str
     target: str
-    rate: Annotated[Decimal, msgspec.Meta(gt=0)]
+    rate: Decimal
     effective_from: datetime = msgspec.field(name="from")
 
 
@@ -175,6 +176,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
         raise ConfigurationError(
             f"{path}: timezone {configuration.timezone!r} is unknown; use a name such as Asia/Tokyo"
         ) from None
+    _refuse_negative_amounts(configuration, path)
     seen: set[tuple[str, int | None]] = set()
     for pool in configuration.pools:
         key = (pool.name, instant_ns(pool.effective_from))
@@ -194,3 +196,22 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
                     f"{path}: [map] {column} reads {source!r}; "
                     "a source begins with 'resource.' or 'attribute.'"
                 )
+
+
+def _refuse_negative_amounts(configuration: Configuration, path: Path) -> None:
+    entries = (
+        *configuration.pools,
+        *configuration.token_prices,
+        *configuration.budgets,
+        *configuration.exchange_rates,
+    )
+    for entry in entries:
+        for field in msgspec.structs.fields(entry):
+            value = getattr(entry, field.name)
+            if isinstance(value, Decimal) and (not value.is_finite() or value < 0):
+                raise ConfigurationError(
+                    f"{path}: {field.encode_name} is {value}; an amount is 0 or more"
+                )
+    for rate in configuration.exchange_rates:
+        if rate.rate == 0:
+            raise ConfigurationError(f"{path}: the rate from {rate.source} is 0; it must be more")
