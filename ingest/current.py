@@ -6,7 +6,7 @@ writing what is already current, so that several readers can be at work.
 
 from pathlib import Path
 
-from ingest.charging import charge, is_charged
+from ingest.charging import charge, is_charging_current
 from ingest.config import Configuration
 from ingest.deliver import derive_again, is_mapped
 from ingest.ledger import Ledger, open_for_reading, open_for_writing
@@ -29,7 +29,7 @@ def open_current(path: Path, configuration: Configuration) -> Ledger:
 
 def is_current(ledger: Ledger, configuration: Configuration) -> bool:
     """Whether calls and charges are as `configuration` makes them."""
-    return is_mapped(ledger, configuration) and is_charged(ledger, configuration)
+    return is_mapped(ledger, configuration) and is_charging_current(ledger, configuration)
 
 
 def make_current(ledger: Ledger, configuration: Configuration) -> None:

@@ -44,6 +44,9 @@ Clock = Callable[[], int]
 MAP_FACT = "map_digest"
 """The ledger's fact that tells with which `[map]` its calls were derived."""
 
+MAX_KEY_BYTES = 64
+"""More of a key the digest of a span's content does not take."""
+
 TOUCHED_CALLS = "touched_calls"
 """The temp table of calls that entered the ledger or left it, for charging."""
 
@@ -168,7 +171,8 @@ class _Stage:
         self._connection = connection
         self._delivery_id = delivery_id
         self._configuration = configuration
-        self._redaction = Redaction.of(configuration)
+        self._redaction = Redaction(configuration)
+        self._key = (configuration.hash_key or "").encode()[:MAX_KEY_BYTES]
         self._calls = CallStage(connection, delivery_id)
         self._rejected_count = 0
 
@@ -180,7 +184,7 @@ class _Stage:
             batch.spans,
             clean,
             delivery_id=self._delivery_id,
-            key=self._redaction.key,
+            key=self._key,
         )
         calls = [self._redaction.call(call) for call in batch.calls]
         rejects += self._calls.add(calls, is_derived=False)

@@ -1,25 +1,43 @@
 """What the privacy setting leaves of prompts and completions before anything is written.
 
 Owns `content = "full" | "hash" | "off"` for spans, calls and rejects. Refuses to guess: what is
-content stands in the alias table of `ingest.calls`, or is a message's text by its name.
+content stands in the alias table of `ingest.calls`, or is an event's attribute named like a
+message's text.
+
+Under "hash" a span gives up its texts and keeps their fingerprints, in the attributes that the
+alias table reads before any text: calls derived from it have the hashes that the text would give.
 """
 
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-import orjson
-
-from ingest.calls.aliases import alias_table
+from ingest.calls.aliases import FieldName, Reading, alias_table
+from ingest.calls.content import completion, prompt
+from ingest.calls.fingerprints import fingerprint
+from ingest.calls.outcome import outcome
+from ingest.calls.roles import part_of
 from ingest.config import Configuration
 from ingest.records import Call, Json, Reject, Span, SpanEvent
 
-CONTENT_FIELDS = ("tools", "tool_arguments", "tool_result", "retrieval_query", "retrieval_result")
+PROMPT_FINGERPRINT = "gpuledger.input_hash"
+COMPLETION_FINGERPRINT = "gpuledger.output_hash"
+
+OPERATION = "gen_ai.operation.name"
+FINISH_REASONS = "gen_ai.response.finish_reasons"
+
+MASKED_FIELDS: tuple[FieldName, ...] = (
+    "tools",
+    "tool_arguments",
+    "tool_result",
+    "retrieval_query",
+    "retrieval_result",
+)
 """Fields of the alias table that carry text of users besides the prompt and the completion."""
 
-TOLD_SEGMENTS = frozenset({"role", "finish_reason", "type", "id", "name"})
+MASKED_PREFIXES = ("llm.tools.", "retrieval.documents.")
+
+TOLD_SEGMENTS = frozenset({"role", "finish_reason", "type", "id", "name", "score"})
 """Last parts of an indexed name, such as `gen_ai.completion.0.finish_reason`, that are no text."""
 
 TEXT_SEGMENTS = frozenset(
@@ -30,105 +48,142 @@ TEXT_SEGMENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The privacy setting at work; `key` makes its hashes keyed (HMAC), empty they are plain."""
+    """The privacy setting at work."""
 
-    content: str
-    key: bytes
-
-    @classmethod
-    def of(cls, configuration: Configuration) -> "Redaction":
-        """The setting that `configuration` names."""
-        return cls(configuration.content, (configuration.hash_key or "").encode())
+    configuration: Configuration
 
     def spans(self, spans: Sequence[Span]) -> Sequence[Span]:
         """`spans` in their order, without the text that may not be stored."""
-        if self.content == "full":
+        if self.configuration.content == "full":
             return spans
         return [self._span(span) for span in spans]
 
     def call(self, call: Call) -> Call:
-        """`call` without the text that may not be stored; the hashes of it stay."""
-        if self.content == "full" or (call.prompt is None and call.completion is None):
+        """`call` without the text that may not be stored; a hash stands for it."""
+        if call.prompt is None and call.completion is None:
             return call
-        return replace(call, prompt=None, completion=None)
+        is_full = self.configuration.content == "full"
+        return replace(
+            call,
+            prompt=call.prompt if is_full else None,
+            completion=call.completion if is_full else None,
+            input_hash=call.input_hash or fingerprint(call.prompt, self.configuration),
+            output_hash=call.output_hash or fingerprint(call.completion, self.configuration),
+        )
 
     def reject(self, reject: Reject) -> Reject:
         """`reject` with its record as text, as a hash or without it."""
-        if self.content == "full" or reject.record is None:
+        if self.configuration.content == "full" or reject.record is None:
             return reject
-        return replace(reject, record=self._masked(reject.record))
+        return replace(reject, record=fingerprint(reject.record, self.configuration))
 
     def _span(self, span: Span) -> Span:
-        attributes = self._attributes(span.attributes)
         events = self._events(span.events)
+        attributes = self._attributes(span)
         if attributes is span.attributes and events is span.events:
             return span
         return replace(span, attributes=attributes, events=events)
 
-    def _attributes(self, attributes: Mapping[str, Json]) -> Mapping[str, Json]:
-        found = [name for name in attributes if is_content(name)]
-        return self._without(attributes, found)
+    def _attributes(self, span: Span) -> Mapping[str, Json]:
+        """The span's attributes with fingerprints for texts; the same object where it has none."""
+        masked = [name for name in span.attributes if _is_masked(name)]
+        has_text = any(map(_is_content, span.attributes)) or _has_text(span.events)
+        if not (masked or has_text):
+            return span.attributes
+        left = {
+            name: value
+            for name, value in span.attributes.items()
+            if not (_is_content(name) or _is_masked(name))
+        }
+        table = alias_table()
+        reading = Reading(span.attributes, table)
+        fingerprints = {name: self._fingerprint(span.attributes[name]) for name in masked}
+        fingerprints[PROMPT_FINGERPRINT] = self._fingerprint(prompt(span, table))
+        fingerprints[COMPLETION_FINGERPRINT] = self._fingerprint(completion(span, table))
+        left.update((name, value) for name, value in fingerprints.items() if value is not None)
+        return left | _told_by_text(span, reading, left)
 
     def _events(self, events: Sequence[SpanEvent]) -> Sequence[SpanEvent]:
-        cleaned = [self._event(event) for event in events]
-        is_same = all(new is old for new, old in zip(cleaned, events, strict=True))
-        return events if is_same else cleaned
+        if not _has_text(events):
+            return events
+        return [
+            replace(
+                event,
+                attributes={
+                    name: value
+                    for name, value in event.attributes.items()
+                    if not _is_event_text(name)
+                },
+            )
+            for event in events
+        ]
 
-    def _event(self, event: SpanEvent) -> SpanEvent:
-        found = [name for name in event.attributes if is_content(name) or _is_text(name)]
-        attributes = self._without(event.attributes, found)
-        return event if attributes is event.attributes else replace(event, attributes=attributes)
+    def _fingerprint(self, value: Json) -> str | None:
+        return fingerprint(value, self.configuration)
 
-    def _without(self, attributes: Mapping[str, Json], names: list[str]) -> Mapping[str, Json]:
-        if not names:
-            return attributes
-        left = dict(attributes)
-        for name in names:
-            masked = self._masked(left.pop(name))
-            if masked is not None:
-                left[name] = masked
-        return left
 
-    def _masked(self, value: Json) -> str | None:
-        if self.content == "off":
-            return None
-        text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        if self.key:
-            return f"hmac-sha256:{hmac.new(self.key, data, hashlib.sha256).hexdigest()}"
-        return f"sha256:{hashlib.sha256(data).hexdigest()}"
+def _told_by_text(span: Span, reading: Reading, left: Mapping[str, Json]) -> dict[str, Json]:
+    """What only the form of a text tells: the operation, and how the completion ended."""
+    table = alias_table()
+    told: dict[str, Json] = {}
+    operation = part_of(span, table).operation
+    if operation != part_of(replace(span, attributes=left), table).operation:
+        told[OPERATION] = operation
+    reason = outcome(span, reading, table).finish_reason
+    if reason is not None and Reading(left, table).first("finish_reason") is None:
+        told[FINISH_REASONS] = [reason]
+    return told
+
+
+def _has_text(events: Sequence[SpanEvent]) -> bool:
+    return any(_is_event_text(name) for event in events for name in event.attributes)
 
 
 @lru_cache(maxsize=65_536)
-def is_content(name: str) -> bool:
-    """Whether the attribute `name` carries a prompt, a completion, or what a tool was told."""
-    if name in _content_names():
-        return True
-    for prefix in _indexed_prefixes():
+def _is_content(name: str) -> bool:
+    """Whether the attribute `name` carries a prompt or a completion."""
+    return name in _content_names() or _is_indexed(name, _content_prefixes())
+
+
+@lru_cache(maxsize=65_536)
+def _is_masked(name: str) -> bool:
+    """Whether the attribute `name` carries what a tool or a retrieval was told or answered."""
+    return name in _masked_names() or _is_indexed(name, MASKED_PREFIXES)
+
+
+@lru_cache(maxsize=65_536)
+def _is_event_text(name: str) -> bool:
+    is_text = name.rpartition(".")[2] in TEXT_SEGMENTS and not name.startswith("exception.")
+    return is_text or _is_content(name) or _is_masked(name)
+
+
+def _is_indexed(name: str, prefixes: tuple[str, ...]) -> bool:
+    for prefix in prefixes:
         if name.startswith(prefix) and name[len(prefix) : len(prefix) + 1].isdigit():
             return name.rpartition(".")[2] not in TOLD_SEGMENTS
     return False
 
 
-def _is_text(name: str) -> bool:
-    return name.rpartition(".")[2] in TEXT_SEGMENTS
-
-
 @cache
 def _content_names() -> frozenset[str]:
-    table = alias_table()
-    content = (table.content.prompt, table.content.completion)
-    listed = (name for part in content for name in (*part.system, *part.messages, *part.whole))
-    fields = (
-        alias.name
-        for field in CONTENT_FIELDS
-        for alias in table.fields[field].names
-        if alias.path is None
+    content = alias_table().file.content
+    names = (
+        name
+        for part in (content.prompt, content.completion)
+        for name in (*part.system, *part.messages, *part.whole)
     )
-    return frozenset((*listed, *fields))
+    return frozenset(names) - _masked_names()
 
 
 @cache
-def _indexed_prefixes() -> tuple[str, ...]:
-    content = alias_table().content
+def _masked_names() -> frozenset[str]:
+    fields = alias_table().file.fields
+    return frozenset(
+        alias.name for field in MASKED_FIELDS for alias in fields[field].names if not alias.path
+    )
+
+
+@cache
+def _content_prefixes() -> tuple[str, ...]:
+    content = alias_table().file.content
     return (*content.prompt.indexed, *content.completion.indexed)
