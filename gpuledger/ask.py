@@ -1,0 +1,75 @@
+"""`gpuledger ask NAME`: one question, its rows on stdout.
+
+Owns which questions can be asked by name. Refuses to compute.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from analysis.answer import Answer
+from analysis.calls import ORDERS, calls
+from analysis.columns import nearest, parsed_filters
+from analysis.errors import WrongQuestionError
+from analysis.latency import latency
+from analysis.law import law
+from analysis.window import Window
+from gpuledger.asking import (
+    by_option,
+    print_answer,
+    refusing_wrong_questions,
+    where_option,
+    window_options,
+)
+from gpuledger.options import config_option, format_option, ledger_option
+from gpuledger.output import Format
+from ingest.config import Configuration
+from ingest.current import open_current
+from ingest.ledger import Ledger
+
+NAMES = ("law", "calls", "latency")
+
+
+@click.command()
+@click.argument("name")
+@by_option("endpoint")
+@where_option
+@window_options
+@click.option("--order", default=ORDERS[0], show_default=True, help=f"calls: {', '.join(ORDERS)}.")
+@click.option("--limit", type=click.IntRange(min=1), help="calls: at most so many.")
+@ledger_option
+@config_option
+@format_option
+def ask(
+    name: str,
+    ledger_path: Path,
+    configuration: Configuration,
+    output_format: Format,
+    **asked: Any,
+) -> None:
+    """One analysis; `ask law --by endpoint` is the headline, `questions` lists them."""
+    with refusing_wrong_questions():
+        question = _prepared(name, configuration, asked)
+        with open_current(ledger_path, configuration) as ledger:
+            answer = question(ledger)
+    print_answer(answer, output_format, title=f"{name}, {answer.window.text()}")
+
+
+def _prepared(
+    name: str, configuration: Configuration, asked: dict[str, Any]
+) -> Callable[[Ledger], Answer]:
+    """The question with its words checked, before any ledger is opened."""
+    if name not in NAMES:
+        raise WrongQuestionError(f"there is no question {name!r}; {nearest(name, NAMES)}")
+    timezone = asked["timezone"] or configuration.timezone
+    window = Window.parse(asked["since"], asked["until"], timezone)
+    where = parsed_filters(asked["where"])
+    by, order, limit = asked["by"], asked["order"], asked["limit"]
+    if name == "calls":
+        return lambda ledger: calls(
+            ledger, configuration, window=window, where=where, order=order, limit=limit
+        )
+    grouped = law if name == "law" else latency
+    return lambda ledger: grouped(ledger, configuration, by=by, window=window, where=where)

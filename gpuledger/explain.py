@@ -1,0 +1,46 @@
+"""`gpuledger explain`: which letter moved between two months."""
+
+from pathlib import Path
+
+import click
+
+from analysis.columns import parsed_filters
+from analysis.explain import explain as explain_change
+from analysis.window import Window
+from gpuledger.asking import by_option, print_answer, refusing_wrong_questions, where_option
+from gpuledger.options import config_option, format_option, ledger_option
+from gpuledger.output import Format
+from ingest.config import Configuration
+from ingest.current import open_current
+
+
+@click.command()
+@click.option("--from", "month_before", required=True, metavar="MONTH", help="Such as 2026-10.")
+@click.option("--to", "month_after", required=True, metavar="MONTH", help="Such as 2026-11.")
+@by_option("endpoint")
+@where_option
+@click.option("--tz", "timezone", help="Time zone of the months; by configuration.")
+@ledger_option
+@config_option
+@format_option
+def explain(  # noqa: PLR0913 - one parameter an option
+    *,
+    month_before: str,
+    month_after: str,
+    by: tuple[str, ...],
+    where: tuple[str, ...],
+    timezone: str | None,
+    ledger_path: Path,
+    configuration: Configuration,
+    output_format: Format,
+) -> None:
+    """Which letter moved: the change of the bill between two months, in money per letter."""
+    zone = timezone or configuration.timezone
+    with refusing_wrong_questions():
+        before, after = Window.month(month_before, zone), Window.month(month_after, zone)
+        filters = parsed_filters(where)
+        with open_current(ledger_path, configuration) as ledger:
+            answer = explain_change(
+                ledger, configuration, before=before, after=after, by=by, where=filters
+            )
+    print_answer(answer, output_format, title=f"{month_before} to {month_after} ({zone})")
