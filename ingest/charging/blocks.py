@@ -85,7 +85,7 @@ def blocks_of(
         )
         for partition in partitions
         if partition.pool is not None
-        for rate in rates[partition.pool]
+        for rate in rates.get(partition.pool, ())
         if _is_in_force(rate, partition.day)
     ]
 

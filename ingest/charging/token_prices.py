@@ -8,6 +8,7 @@ A price once given stays: a newer catalogue prices the calls that come after it,
 only when the prices of the configuration change.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -116,12 +117,11 @@ def _listed(model: RentedModel) -> list[PriceWindow]:
 
 
 def _configured(entries: Sequence[TokenPrice], currency: str) -> list[PriceWindow]:
-    dated = sorted(((_since(entry), entry) for entry in entries), key=lambda pair: pair[0])
-    ends = [since for since, _ in dated[1:]] + [None]
+    dated = sorted(entries, key=_since)
     return [
         PriceWindow(
-            since=since,
-            until=until,
+            since=_since(entry),
+            until=None if following is None else _since(following),
             prices=UnitPrices(
                 input_per_mtok=entry.input_per_mtok,
                 output_per_mtok=entry.output_per_mtok,
@@ -132,7 +132,7 @@ def _configured(entries: Sequence[TokenPrice], currency: str) -> list[PriceWindo
             source=CONFIGURATION_SOURCE,
             rule=f"{entry.model}: exact name",
         )
-        for (since, entry), until in zip(dated, ends, strict=True)
+        for entry, following in itertools.zip_longest(dated, dated[1:])
     ]
 
 

@@ -41,6 +41,9 @@ class TestCall:
     cache_write_tokens: int | None = None
     visible_output_tokens: int | None = 10
     reasoning_tokens: int | None = None
+    http_status: int | None = None
+    reported_cost: Decimal | None = None
+    reported_currency: str | None = None
 
 
 COHORT_COLUMNS = (
@@ -172,9 +175,3 @@ def at_utc(text: str) -> int:
 def at() -> Callable[[str], int]:
     """ISO text to nanoseconds, UTC."""
     return at_utc
-
-
-@pytest.fixture
-def per_mtok() -> Callable[[int, str], Decimal]:
-    """What so many tokens cost at a price per million."""
-    return lambda tokens, price: tokens * Decimal(price) / 1_000_000
