@@ -8,19 +8,17 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import BinaryIO
 
 import orjson
 
-from ingest.files import Source
+from ingest.files import HEAD_BYTES, Source
 from ingest.files.content import UTF8_BOM
 from ingest.readers.json_text import loads, tidy
 from ingest.readers.rejection import rejected
 from ingest.records import Json, Reject
 
 MAX_DOCUMENT_BYTES = 512 * 2**20
-_PROBED_LINES = 3
 _MAX_HELD_REJECTS = 1_000
 """So many lines that are no JSON, and none that is, make a file that is no JSON."""
 _NO_BLANK = re.compile(r"\S")
@@ -33,6 +31,11 @@ class Document:
 
     position: str
     value: Json
+
+    @property
+    def where(self) -> str:
+        """The position, in words where it is the whole file."""
+        return self.position or "the document"
 
     def at(self, path: str) -> str:
         """The position of `path` inside this document."""
@@ -86,22 +89,18 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _has_document_a_line(head: bytes) -> bool:
-    """Whether one of the first lines is a document by itself.
+    """Whether a line of the head is a document by itself.
 
-    A first line of `{` or `[` alone begins a document that is spread over lines.
+    A first line of `{` or `[` alone begins a document that is spread over lines; lines inside of
+    such a document are indented, or end in a comma.
     """
-    probed = list(
-        islice(
-            (line for line in head.removeprefix(UTF8_BOM).splitlines() if line.strip()),
-            _PROBED_LINES,
-        )
-    )
-    if not probed or probed[0].strip() in (b"{", b"["):
+    lines_seen = [line for line in head.removeprefix(UTF8_BOM).splitlines() if line.strip()]
+    if not lines_seen or lines_seen[0].strip() in (b"{", b"["):
         return False
-    is_cut = len(probed) < _PROBED_LINES and not head.endswith(b"\n")
-    if len(probed) == 1 and is_cut and probed[0].lstrip()[:1] == b"{":
+    is_one_long_line = len(lines_seen) == 1 and not head.endswith(b"\n")
+    if is_one_long_line and len(head) == HEAD_BYTES:
         return True
-    return any(_is_document(line) for line in probed)
+    return any(_is_document(line) for line in lines_seen if not line[:1].isspace())
 
 
 def _is_document(line: bytes) -> bool:

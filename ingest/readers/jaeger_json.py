@@ -62,7 +62,7 @@ def _traces(document: Document) -> Iterator[tuple[str, Json]]:
         for index, trace in enumerate(value):
             yield document.at(f"{path}[{index}]"), trace
     else:
-        yield document.at("the trace"), value
+        yield document.position or "the trace", value
 
 
 def _spans(trace: Json, position: str) -> Iterator[Span | Reject]:

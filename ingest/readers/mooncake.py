@@ -22,7 +22,6 @@ BLOCK_TOKENS = 512
 """Tokens of a hashed block, by the description of the traces."""
 
 _KEYS = frozenset({"timestamp", "input_length", "output_length"})
-_MAX_MS = MAX_BIGINT // NS_PER_MS
 
 
 class Mooncake:
@@ -50,14 +49,14 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
         try:
             yield _call_of(document.value, occurrences)
         except ValueError as error:
-            yield rejected(document.position, error, document.value)
+            yield rejected(document.where, error, document.value)
 
 
 def _call_of(value: Json, occurrences: Occurrences) -> Call:
     record = record_of(value)
-    arrived_ms = count_of(record, "timestamp")
-    if arrived_ms > _MAX_MS:
-        raise RecordError(f"timestamp {arrived_ms} is no count of milliseconds")
+    arrived_at = count_of(record, "timestamp") * NS_PER_MS
+    if arrived_at > MAX_BIGINT:
+        raise RecordError(f"timestamp {record['timestamp']} is no count of milliseconds")
     input_tokens = count_of(record, "input_length")
     counts = buckets(input_tokens=input_tokens, output_tokens=count_of(record, "output_length"))
     hashes = _hashes(record.get("hash_ids"))
@@ -68,9 +67,8 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     return Call(
         identity=occurrences.identity(canonical_bytes(record)),
         timing_source="tokens",
-        # A relative arrival is no impossible one, so it is not judged as an instant.
-        timing_quality=quality(None, None, None, None),
-        arrived_at=arrived_ms * NS_PER_MS,
+        timing_quality=quality(arrived_at, None, None, None),
+        arrived_at=arrived_at,
         prefix_hashes=hashes,
         prefix_block_tokens=BLOCK_TOKENS if is_confirmed else None,
         **columns,

@@ -58,7 +58,7 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
         try:
             yield _call_of(document.value, occurrences)
         except ValueError as error:
-            yield rejected(document.at("the record"), error, document.value)
+            yield rejected(document.where, error, document.value)
 
 
 def _call_of(value: Json, occurrences: Occurrences) -> Call:

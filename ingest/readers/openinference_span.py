@@ -40,7 +40,7 @@ def _spans(source: Source) -> Iterator[Span | Reject]:
         if isinstance(document, Reject):
             yield document
         elif isinstance(document.value, dict) and "attributes" in document.value:
-            yield span_or_reject(document.value, {}, None, document.at("the span"))
+            yield span_or_reject(document.value, {}, None, document.where)
         else:
             reason = "no span: no object with attributes"
-            yield rejected(document.at("the span"), reason, document.value)
+            yield rejected(document.where, reason, document.value)

@@ -30,12 +30,12 @@ def spans_of_document(document: Document) -> Iterator[Span | Reject]:
     """The spans of one export request in JSON, and the rejects of those that cannot be taken."""
     value = document.value
     if not isinstance(value, dict):
-        yield rejected(document.at("the document"), "no JSON object", value)
+        yield rejected(document.where, "no JSON object", value)
         return
     resources = _either(value, "resourceSpans", "resource_spans")
     if resources is None and value:
         found = next((what for key, what in OTHER_SIGNALS.items() if key in value), None)
-        yield rejected(document.position or "the document", found or "no resourceSpans", value)
+        yield rejected(document.where, found or "no resourceSpans", value)
     for position, resource_spans in _objects(resources, document.at("resourceSpans")):
         if isinstance(resource_spans, Reject):
             yield resource_spans

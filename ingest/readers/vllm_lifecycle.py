@@ -61,7 +61,7 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
         try:
             yield _call_of(document.value, engine, occurrences)
         except ValueError as error:
-            yield rejected(document.position, error, document.value)
+            yield rejected(document.where, error, document.value)
 
 
 def _engine(source: Source) -> _Engine:
