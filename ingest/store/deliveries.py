@@ -14,14 +14,13 @@ from ingest.records import Reject
 from ingest.store.arrow import append, arrow_table
 from ingest.store.statements import statement
 
-REJECT_SCHEMA = pa.schema(
-    [
-        pa.field("delivery_id", pa.int64()),
-        pa.field("position", pa.string()),
-        pa.field("reason", pa.string()),
-        pa.field("record", pa.string()),
-    ]
-)
+REJECT_COLUMNS: dict[str, pa.DataType] = {
+    "delivery_id": pa.int64(),
+    "position": pa.string(),
+    "reason": pa.string(),
+    "record": pa.string(),
+}
+REJECT_SCHEMA = pa.schema(REJECT_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

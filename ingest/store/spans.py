@@ -23,27 +23,26 @@ CHUNK_SPANS = 20_000
 
 MAX_USAGE = 16**12 - 1
 
-SPAN_SCHEMA = pa.schema(
-    [
-        pa.field("trace_id", pa.string()),
-        pa.field("span_id", pa.string()),
-        pa.field("parent_span_id", pa.string()),
-        pa.field("name", pa.string()),
-        pa.field("kind", pa.string()),
-        pa.field("started_at", pa.int64()),
-        pa.field("ended_at", pa.int64()),
-        pa.field("status", pa.string()),
-        pa.field("status_message", pa.string()),
-        pa.field("service", pa.string()),
-        pa.field("scope", pa.string()),
-        pa.field("attributes", pa.string()),
-        pa.field("resource", pa.string()),
-        pa.field("events", pa.string()),
-        pa.field("fullness", pa.int32()),
-        pa.field("digest", pa.string()),
-        pa.field("delivery_id", pa.int64()),
-    ]
-)
+SPAN_COLUMNS: dict[str, pa.DataType] = {
+    "trace_id": pa.string(),
+    "span_id": pa.string(),
+    "parent_span_id": pa.string(),
+    "name": pa.string(),
+    "kind": pa.string(),
+    "started_at": pa.int64(),
+    "ended_at": pa.int64(),
+    "status": pa.string(),
+    "status_message": pa.string(),
+    "service": pa.string(),
+    "scope": pa.string(),
+    "attributes": pa.string(),
+    "resource": pa.string(),
+    "events": pa.string(),
+    "fullness": pa.int32(),
+    "digest": pa.string(),
+    "delivery_id": pa.int64(),
+}
+SPAN_SCHEMA = pa.schema(SPAN_COLUMNS)
 
 
 def stage_spans(

@@ -70,9 +70,7 @@ WRITTEN = {
         {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"},
         events=[
             SpanEvent(name="gen_ai.user.message", attributes={"content": WORDS}),
-            SpanEvent(
-                name="gen_ai.choice", attributes={"finish_reason": "stop", "message": WORDS}
-            ),
+            SpanEvent(name="gen_ai.choice", attributes={"finish_reason": "stop", "message": WORDS}),
         ],
     ),
     "tool": span(
