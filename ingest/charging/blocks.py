@@ -213,5 +213,7 @@ class _Charges:
 
     def table(self) -> pa.Table:
         """The columns as Arrow, without a copy, in batches that are stored in parallel."""
-        columns = {name: pa.array(getattr(self, name)) for name in self.__dataclass_fields__}
-        return pa.Table.from_batches(pa.table(columns).to_batches(ROWS_PER_BATCH))
+        whole = pa.table(
+            {name: pa.array(getattr(self, name)) for name in self.__dataclass_fields__}
+        )
+        return pa.Table.from_batches(whole.to_batches(ROWS_PER_BATCH), schema=whole.schema)

@@ -12,6 +12,7 @@ from decimal import Decimal
 
 import msgspec
 
+from ingest.charging.schedule import ScheduleWindow, parse_window
 from ingest.config import Configuration, Pool, instant_ns
 
 BEGINNING = 0
@@ -100,7 +101,10 @@ def _since(pool: Pool) -> int:
 
 def _configured_rate(entry: Pool, to: int | None, currency: str) -> Rate:
     is_priced = entry.price_per_gpu_hour is not None
-    always = entry.schedule == ALWAYS
+    schedule = ALWAYS
+    if entry.schedule != ALWAYS:
+        schedule = msgspec.json.encode(entry.schedule).decode()
+        schedule_windows(schedule)
     return Rate(
         rate_id=0,
         pool=entry.name,
@@ -111,9 +115,17 @@ def _configured_rate(entry: Pool, to: int | None, currency: str) -> Rate:
         replicas=entry.replicas,
         price_per_gpu_hour=entry.price_per_gpu_hour,
         currency=currency if is_priced else None,
-        schedule=ALWAYS if always else msgspec.json.encode(entry.schedule).decode(),
+        schedule=schedule,
         is_configured=True,
     )
+
+
+def schedule_windows(schedule: str) -> list[ScheduleWindow]:
+    """The windows that the column `schedule` of a rate lists.
+
+    Raises `ConfigurationError` where one is not understood.
+    """
+    return [parse_window(text) for text in msgspec.json.decode(schedule, type=list[str])]
 
 
 def _implicit_rate(name: str) -> Rate:
