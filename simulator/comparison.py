@@ -1,19 +1,23 @@
 """Baseline against candidate: figures of both, their change, and whether it is more than noise.
 
 Owns the arithmetic of a comparison. The unit is the block of three passes, two of the baseline and
-one of the candidate, run one after the other. The two baseline passes against each other are the
-noise floor. Inside a pass, calls share a queue and are not independent, so what is drawn again is
-stretches of time, the same ones in all passes of a block. Refuses a verdict inside the floor.
+one of the candidate, run one after the other. How far the two baseline passes of a block differ is
+the noise between passes; from it follows the floor, the change that noise alone would show in 95
+of 100 scenarios. Inside a pass, calls share a queue and are not independent, so what is drawn
+again is stretches of time, the same ones in all passes of a block. Refuses a verdict inside the
+floor.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student_t
 
-Floats = NDArray[np.float64]
+from simulator.figures import FIGURES, Figure, Floats, PassCalls, figures_of, joined
+
 Verdict = Literal["lower", "higher", "within noise", "not measured"]
 
 DRAWS = 1_000
@@ -25,83 +29,12 @@ LEAST_CHANGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassCalls:
-    """The calls of one pass, in order of arrival; times in seconds, `offset_s` from its start."""
-
-    offset_s: Floats
-    prefill_s: Floats
-    decode_s: Floats
-    gpu_seconds: Floats
-    output_tokens: Floats
-    ttft_s: Floats
-
-    @property
-    def e2e_s(self) -> Floats:
-        """From the intended send time to the last token, in seconds."""
-        return self.ttft_s + self.decode_s
-
-    @property
-    def tpot_s(self) -> Floats:
-        """Seconds per token after the first; calls of one token have none."""
-        several = self.output_tokens > 1
-        return self.decode_s[several] / (self.output_tokens[several] - 1)
-
-    def taken(self, chosen: NDArray[np.int64]) -> "PassCalls":
-        """The calls at `chosen`, repeated as often as they are named."""
-        return PassCalls(**{name: getattr(self, name)[chosen] for name in self.__slots__})
-
-
-def joined(passes: Sequence[PassCalls]) -> PassCalls:
-    """The calls of several passes as if of one."""
-    return PassCalls(
-        **{
-            name: np.concatenate([getattr(one, name) for one in passes])
-            for name in PassCalls.__slots__
-        }
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """One pair of baseline and candidate with a second pass of the baseline beside it."""
 
     baseline: PassCalls
     baseline_again: PassCalls
     candidate: PassCalls
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A figure that is compared: its name, its unit and how it is computed from calls."""
-
-    name: str
-    unit: str
-    of: Callable[[PassCalls], float]
-
-
-def _percentile(values: Floats, percent: float) -> float:
-    return float(np.percentile(values, percent)) if values.size else float("nan")
-
-
-def _ratio(above: Floats, below: Floats) -> float:
-    total = float(below.sum())
-    return float(above.sum()) / total if total else float("nan")
-
-
-FIGURES: tuple[Figure, ...] = (
-    Figure(name="Tp", unit="s", of=lambda c: float(c.prefill_s.mean())),
-    Figure(name="L", unit="tokens", of=lambda c: float(c.output_tokens.mean())),
-    Figure(name="Td", unit="s/token", of=lambda c: _ratio(c.decode_s, c.output_tokens)),
-    Figure(name="B", unit="calls", of=lambda c: _ratio(c.prefill_s + c.decode_s, c.gpu_seconds)),
-    Figure(name="gpu_seconds", unit="s/call", of=lambda c: float(c.gpu_seconds.mean())),
-    Figure(name="TTFT p50", unit="s", of=lambda c: _percentile(c.ttft_s, 50)),
-    Figure(name="TTFT p95", unit="s", of=lambda c: _percentile(c.ttft_s, 95)),
-    Figure(name="TPOT p50", unit="s", of=lambda c: _percentile(c.tpot_s, 50)),
-    Figure(name="TPOT p95", unit="s", of=lambda c: _percentile(c.tpot_s, 95)),
-    Figure(name="end to end p50", unit="s", of=lambda c: _percentile(c.e2e_s, 50)),
-    Figure(name="end to end p95", unit="s", of=lambda c: _percentile(c.e2e_s, 95)),
-)
-"""The letters of the law and the latencies. Td and B are ratios of sums, as the law needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +50,7 @@ class Interval:
 class Comparison:
     """One figure of both arms. `change` is candidate / baseline - 1.
 
-    `floor_ratio` is the largest change that the baseline shows against itself.
+    `floor_ratio` is the change that noise between passes explains alone.
     """
 
     figure: Figure
@@ -136,64 +69,86 @@ class Compared:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Values:
+    """Values by figure. `change` is the mean over blocks of ln(candidate / baseline).
+
+    `own_changes` is ln(baseline again / baseline), one row a block.
+    """
+
+    baseline: Floats
+    candidate: Floats
+    change: Floats
+    own_changes: Floats
+
+
 def compare(blocks: Sequence[Block], seed: int) -> Compared:
     """Every figure of `blocks` with intervals from `DRAWS` draws of blocks and stretches."""
-    stretches, notes = _stretches(blocks)
-    draw = np.random.default_rng(seed)
-    draws = [_drawn(blocks, stretches, draw) for _ in range(DRAWS)]
-    rows = tuple(_compared(figure, blocks, draws) for figure in FIGURES)
+    borders, notes = _stretches(blocks)
+    cut = [_cut(block, borders) for block in blocks]
+    random = np.random.default_rng(seed)
+    draws = [_values(_drawn(blocks, cut, random)) for _ in range(DRAWS)]
+    seen = _values(blocks)
+    floors = _floors(seen.own_changes)
+    rows = tuple(
+        _compared(position, figure, seen, draws, float(floors[position]))
+        for position, figure in enumerate(FIGURES)
+    )
     if len(blocks) % 2:
         notes.append("an odd number of pairs: a steady drift of the machine is not cancelled")
     return Compared(rows=rows, notes=tuple(notes))
 
 
+def _values(blocks: Sequence[Block]) -> _Values:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.log([figures_of(b.baseline) for b in blocks])
+        again = np.log([figures_of(b.baseline_again) for b in blocks])
+        both = np.log([figures_of(joined([b.baseline, b.baseline_again])) for b in blocks])
+        candidate = np.log([figures_of(b.candidate) for b in blocks])
+        return _Values(
+            baseline=figures_of(
+                joined([p for b in blocks for p in (b.baseline, b.baseline_again)])
+            ),
+            candidate=figures_of(joined([b.candidate for b in blocks])),
+            change=(candidate - both).mean(axis=0),
+            own_changes=again - first,
+        )
+
+
+def _floors(own_changes: Floats) -> Floats:
+    """The least |ln change| that is more than noise, by figure.
+
+    Of k differences between two passes, d, the variance of one pass is estimated as mean(d²)/2
+    with k degrees of freedom. The candidate against the mean of two baseline passes, averaged
+    over k blocks, has 3/2 of it over k, so the 95 % bound is t(k) · sqrt(3/4 · mean(d²) / k).
+    """
+    count = own_changes.shape[0]
+    spread = np.sqrt(0.75 * np.mean(own_changes**2, axis=0) / count)
+    bound = float(student_t.ppf(0.975, count)) * spread
+    floors: Floats = np.maximum(np.maximum(bound, np.abs(own_changes).max(axis=0)), LEAST_CHANGE)
+    return floors
+
+
 def _compared(
-    figure: Figure, blocks: Sequence[Block], draws: Sequence[Sequence[Block]]
+    position: int, figure: Figure, seen: _Values, draws: Sequence[_Values], floor: float
 ) -> Comparison:
-    arms = {
-        "baseline": _interval(_baseline(figure, blocks), [_baseline(figure, d) for d in draws]),
-        "candidate": _interval(_candidate(figure, blocks), [_candidate(figure, d) for d in draws]),
-    }
-    change = _interval(_change(figure, blocks), [_change(figure, d) for d in draws])
-    own = _interval(_own_change(figure, blocks), [_own_change(figure, d) for d in draws])
-    single = [_own_change(figure, [block]) for block in blocks]
-    floor = max(LEAST_CHANGE, float(np.max(np.abs([own.low, own.high, *single]))))
+    def interval(name: str) -> Interval:
+        drawn = np.array([getattr(draw, name)[position] for draw in draws])
+        return _interval(float(getattr(seen, name)[position]), drawn)
+
+    change = interval("change")
     return Comparison(
         figure=figure,
-        **arms,
+        baseline=interval("baseline"),
+        candidate=interval("candidate"),
         change=_as_ratio(change),
         floor_ratio=float(np.expm1(floor)),
         verdict=_verdict(change, floor),
     )
 
 
-def _baseline(figure: Figure, blocks: Sequence[Block]) -> float:
-    return figure.of(joined([p for b in blocks for p in (b.baseline, b.baseline_again)]))
-
-
-def _candidate(figure: Figure, blocks: Sequence[Block]) -> float:
-    return figure.of(joined([block.candidate for block in blocks]))
-
-
-def _change(figure: Figure, blocks: Sequence[Block]) -> float:
-    """Mean over blocks of ln(candidate / baseline)."""
-    return _mean_log(
-        (figure.of(b.candidate), figure.of(joined([b.baseline, b.baseline_again]))) for b in blocks
-    )
-
-
-def _own_change(figure: Figure, blocks: Sequence[Block]) -> float:
-    """Mean over blocks of ln(baseline again / baseline)."""
-    return _mean_log((figure.of(b.baseline_again), figure.of(b.baseline)) for b in blocks)
-
-
-def _mean_log(pairs: Iterable[tuple[float, float]]) -> float:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.mean([np.log(np.float64(above) / below) for above, below in pairs]))
-
-
-def _interval(value: float, drawn: Sequence[float]) -> Interval:
-    known = np.asarray(drawn)[np.isfinite(drawn)]
+def _interval(value: float, drawn: Floats) -> Interval:
+    known = drawn[np.isfinite(drawn)]
     if not (np.isfinite(value) and known.size):
         return Interval(value=float("nan"), low=float("nan"), high=float("nan"))
     low, high = np.percentile(known, INTERVAL)
@@ -233,23 +188,34 @@ def _stretches(blocks: Sequence[Block]) -> tuple[Floats, list[str]]:
     return np.quantile(first.offset_s, np.linspace(0, 1, count + 1)[1:-1]), notes
 
 
-def _drawn(blocks: Sequence[Block], borders: Floats, draw: np.random.Generator) -> list[Block]:
+def _cut(block: Block, borders: Floats) -> list[list[NDArray[np.int64]]]:
+    """For each pass of `block` and each stretch: the positions of its calls."""
+    passes = (block.baseline, block.baseline_again, block.candidate)
+    stretch_of = [np.searchsorted(borders, one.offset_s, side="right") for one in passes]
+    return [
+        [np.flatnonzero(own == number) for number in range(borders.size + 1)] for own in stretch_of
+    ]
+
+
+def _drawn(
+    blocks: Sequence[Block],
+    cut: Sequence[list[list[NDArray[np.int64]]]],
+    random: np.random.Generator,
+) -> list[Block]:
     """As many blocks, drawn with replacement, each with its stretches drawn with replacement."""
     drawn = []
-    for chosen in draw.integers(0, len(blocks), len(blocks)):
-        block = blocks[chosen]
-        stretches = draw.integers(0, borders.size + 1, borders.size + 1)
+    for chosen in random.integers(0, len(blocks), len(blocks)):
+        block, members = blocks[chosen], cut[chosen]
+        count = len(members[0])
+        stretches = random.integers(0, count, count)
+        first, again, candidate = (
+            np.concatenate([own[number] for number in stretches]) for own in members
+        )
         drawn.append(
             Block(
-                baseline=_of_stretches(block.baseline, borders, stretches),
-                baseline_again=_of_stretches(block.baseline_again, borders, stretches),
-                candidate=_of_stretches(block.candidate, borders, stretches),
+                baseline=block.baseline.taken(first),
+                baseline_again=block.baseline_again.taken(again),
+                candidate=block.candidate.taken(candidate),
             )
         )
     return drawn
-
-
-def _of_stretches(one: PassCalls, borders: Floats, stretches: NDArray[np.int64]) -> PassCalls:
-    stretch_of = np.searchsorted(borders, one.offset_s, side="right")
-    members = [np.flatnonzero(stretch_of == number) for number in range(borders.size + 1)]
-    return one.taken(np.concatenate([members[number] for number in stretches]))

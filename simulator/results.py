@@ -13,7 +13,8 @@ from analysis.calls import calls
 from analysis.window import parse_instant, zone_named
 from ingest.config import Configuration
 from ingest.ledger import Ledger
-from simulator.comparison import Block, Compared, Floats, Interval, PassCalls, compare
+from simulator.comparison import Block, Compared, Interval, compare
+from simulator.figures import Floats, PassCalls
 from simulator.scenario import BASELINE
 from simulator.spans import replica_of
 from simulator.statements import statement
