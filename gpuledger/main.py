@@ -4,8 +4,10 @@ Owns exit codes and the one place where an error of the product becomes a messag
 traces for what a user can mend.
 """
 
+import difflib
 import importlib
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -13,22 +15,62 @@ import click
 from gpuledger.exits import ExitCode
 from ingest.errors import LedgerError
 
-COMMANDS: dict[str, str] = {
-    "demo": "gpuledger.demo:demo",
-    "ingest": "gpuledger.ingest_paths:ingest_paths",
-    "formats": "gpuledger.formats:formats",
-    "config": "gpuledger.configuration:configuration",
-    "questions": "gpuledger.questions:questions",
-    "ask": "gpuledger.ask:ask",
-    "explain": "gpuledger.explain:explain",
-    "trace": "gpuledger.trace:trace",
-    "check": "gpuledger.check:check",
-    "replay": "gpuledger.replay:replay",
-    "report": "gpuledger.report:report",
-    "dashboard": "gpuledger.serve_dashboard:serve_dashboard",
-    "export": "gpuledger.export:export",
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEntry:
+    """Where a command is, as `module:function`, and its line in the help text."""
+
+    target: str
+    summary: str
+
+
+COMMANDS: dict[str, CommandEntry] = {
+    "demo": CommandEntry(
+        target="gpuledger.demo:demo",
+        summary="Build a ledger from the sample, print the bill, serve the dashboard.",
+    ),
+    "ingest": CommandEntry(
+        target="gpuledger.ingest_paths:ingest_paths",
+        summary="Take files into the ledger; a second run adds nothing.",
+    ),
+    "formats": CommandEntry(
+        target="gpuledger.formats:formats",
+        summary="List the readers, with how each is recognised.",
+    ),
+    "config": CommandEntry(
+        target="gpuledger.configuration:configuration",
+        summary="Check the configuration, or show it as understood.",
+    ),
+    "questions": CommandEntry(
+        target="gpuledger.questions:questions", summary="List every analysis with its question."
+    ),
+    "ask": CommandEntry(
+        target="gpuledger.ask:ask", summary="Answer one question; `ask law` is the headline."
+    ),
+    "explain": CommandEntry(
+        target="gpuledger.explain:explain", summary="Say which letter moved between two months."
+    ),
+    "trace": CommandEntry(
+        target="gpuledger.trace:trace", summary="Draw one trace with its phases and its money."
+    ),
+    "check": CommandEntry(
+        target="gpuledger.check:check", summary="Check conservation, coverage and data quality."
+    ),
+    "replay": CommandEntry(
+        target="gpuledger.replay:replay",
+        summary="Replay a trace on a real engine, baseline against candidate.",
+    ),
+    "report": CommandEntry(
+        target="gpuledger.report:report", summary="Write the monthly report as XLSX and HTML."
+    ),
+    "dashboard": CommandEntry(
+        target="gpuledger.serve_dashboard:serve_dashboard", summary="Serve the dashboard."
+    ),
+    "export": CommandEntry(
+        target="gpuledger.export:export", summary="Write the ledger's calls in the native format."
+    ),
 }
-"""Command name to `module:function`, in the order of the help text."""
+"""Every command, in the order of the help text."""
 
 
 class LazyGroup(click.Group):
@@ -38,12 +80,26 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        target = COMMANDS.get(cmd_name)
-        if target is None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
             return None
-        module, attribute = target.split(":")
+        module, attribute = entry.target.split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"commands: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
