@@ -12,7 +12,11 @@ import polars as pl
 import streamlit as st
 
 from analysis.answer import Answer
+from analysis.calls import calls
+from analysis.errors import NoDataError
+from analysis.explain import explain
 from analysis.law import law
+from analysis.traces import TraceSearch, traces
 from analysis.window import Window
 from dashboard.source import Source
 from ingest.config import Configuration
@@ -20,6 +24,7 @@ from ingest.current import open_current
 from ingest.ledger import Ledger
 
 KEPT_ANSWERS = 256
+Where = Mapping[str, str | None]
 _T = TypeVar("_T")
 
 # Two sessions may ask at once. DuckDB refuses to open a file for writing (which bringing the
@@ -28,9 +33,7 @@ _turn = threading.Lock()
 
 
 @st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Adding up …")
-def law_by(
-    source: Source, by: tuple[str, ...], window: Window, where: Mapping[str, str | None]
-) -> Answer:
+def law_by(source: Source, by: tuple[str, ...], window: Window, where: Where) -> Answer:
     """The lines of the law, grouped by the columns `by`."""
     return _asked(
         source,
@@ -38,16 +41,79 @@ def law_by(
     )
 
 
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Comparing …")
+def moved(source: Source, before: Window, after: Window, where: Where) -> Answer:
+    """What each letter, over all calls, did to the bill from `before` to `after`."""
+    return _asked(
+        source,
+        lambda ledger, configuration: explain(
+            ledger, configuration, before=before, after=after, by=(), where=where
+        ),
+    )
+
+
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Reading calls …")
+def calls_in(source: Source, window: Window, where: Where, order: str, limit: int) -> Answer:
+    """The first `limit` calls in `order`."""
+    return _asked(
+        source,
+        lambda ledger, configuration: calls(
+            ledger, configuration, window=window, where=where, order=order, limit=limit
+        ),
+    )
+
+
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Searching traces …")
+def traces_in(source: Source, window: Window, where: Where, search: TraceSearch) -> Answer:
+    """The traces that `search` finds."""
+    return _asked(
+        source,
+        lambda ledger, configuration: traces(
+            ledger, configuration, search=search, window=window, where=where
+        ),
+    )
+
+
+def law_before(
+    source: Source, by: tuple[str, ...], window: Window | None, where: Where
+) -> pl.DataFrame | None:
+    """The lines of an earlier window; None where there is none or it has no calls."""
+    if window is None:
+        return None
+    try:
+        return law_by(source, by, window, where).frame
+    except NoDataError:
+        return None
+
+
 def months(source: Source, zone: str) -> list[str]:
     """The months of `zone` in which the ledger has calls or idle time, in their order."""
-    frame = law_by(source, ("month",), Window(timezone=zone), {}).frame
-    return sorted(set(frame["month"].drop_nulls()))
+    return sorted(set(_by_month(source, zone).frame["month"].drop_nulls()))
+
+
+def whole_months(source: Source, zone: str) -> list[str]:
+    """Those of `months` whose end the ledger's calls have reached."""
+    last_at = _by_month(source, zone).window.until
+    return [
+        month
+        for month in months(source, zone)
+        if last_at is not None and (Window.month(month, zone).until or 0) <= last_at
+    ]
 
 
 def names(source: Source, column: str, zone: str) -> list[str]:
     """The values of `column` that calls have, in their order."""
     frame = law_by(source, (column,), Window(timezone=zone), {}).frame
     return sorted(set(frame.filter(pl.col("line") == "calls")[column].drop_nulls()))
+
+
+def calls_count(source: Source, window: Window, where: Where) -> int:
+    """How many calls began service in `window`, priced or not."""
+    return int(law_by(source, (), window, where).frame["N"].sum())
+
+
+def _by_month(source: Source, zone: str) -> Answer:
+    return law_by(source, ("month",), Window(timezone=zone), {})
 
 
 def _asked(source: Source, question: Callable[[Ledger, Configuration], _T]) -> _T:

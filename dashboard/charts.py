@@ -39,7 +39,7 @@ def spend_figure(spend: SpendByDay, what: str) -> go.Figure:
         margin={"l": 8, "r": 8, "t": 64, "b": 8},
         hovermode="x unified",
         hoverlabel={"namelength": HOVER_LETTERS},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.12, "x": 0},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.12, "x": 0, "traceorder": "normal"},
         xaxis={"type": "date", "tickformat": "%-d %b", "automargin": True},
         yaxis={"title": spend.currency, "automargin": True, "rangemode": "tozero"},
     )

@@ -17,7 +17,7 @@ FIRST_PORT = 8501
 PORTS_TRIED = 50
 LEDGER_VARIABLE = "GPULEDGER_LEDGER"
 CONFIG_VARIABLE = "GPULEDGER_CONFIG"
-SCRIPT = Path(__file__).parent / "app.py"
+SCRIPT = Path(__file__).parent / "entry" / "app.py"
 
 
 class PortTakenError(LedgerError):

@@ -54,7 +54,7 @@ def summary_of(frame: pl.DataFrame, currency: str) -> Summary:
         output_tokens=int(frame["output_tokens"].sum()),
         estimated_ratio=_estimated_ratio(frame.filter(~is_idle)),
         unpriced_calls_count=int(unpriced["N"].sum()),
-        unpriced_tokens=int(unpriced["input_tokens"].sum() + unpriced["output_tokens"].sum()),
+        unpriced_tokens=int(unpriced["input_tokens"].sum()) + int(unpriced["output_tokens"].sum()),
     )
 
 
@@ -80,7 +80,6 @@ def trust_sentence(summary: Summary) -> str:
 
 def _estimated_ratio(calls: pl.DataFrame) -> float | None:
     known = calls.filter(pl.col("gpu_seconds") > 0)
-    total = known["gpu_seconds"].sum()
-    if not total:
-        return None
-    return float((known["gpu_seconds"] * known["estimated_ratio"].fill_null(0)).sum() / total)
+    total_s = float(known["gpu_seconds"].sum())
+    estimated_s = float((known["gpu_seconds"] * known["estimated_ratio"].fill_null(0)).sum())
+    return estimated_s / total_s if total_s else None

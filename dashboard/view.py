@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 import streamlit as st
 
+from analysis.window import Window
 from dashboard import answers
 from dashboard.period import (
     ALL,
@@ -41,6 +42,21 @@ class View:
     by: str
     currency: str
     where: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def window(self) -> Window:
+        """The window of the period."""
+        return self.period.window
+
+    @property
+    def window_before(self) -> Window | None:
+        """The window that the period is compared with."""
+        return None if self.previous is None else self.previous.window
+
+    @property
+    def name_before(self) -> str | None:
+        """What the period before is called."""
+        return None if self.previous is None else self.previous.name
 
 
 def view_bar(source: Source) -> View:
@@ -73,24 +89,31 @@ def periods(chosen: str, days: tuple[date, date], zone: str) -> tuple[Period, Pe
 
 def _period_choice(source: Source, zone: str) -> str:
     options = choices(answers.months(source, zone))
+    default = _default_month(source, zone)
     chosen = st.selectbox(
         "Period",
         options,
+        index=options.index(default),
         format_func=lambda option: CHOICE_TEXTS.get(option, option),
         key="period",
         bind="query-params",
         width=150,
     )
-    return chosen or options[0]
+    return chosen or default
 
 
 def _days_choice(chosen: str, source: Source, zone: str) -> tuple[date, date]:
-    first, last = month_days(max(answers.months(source, zone)))
+    first, last = month_days(_default_month(source, zone))
     if chosen != DAYS:
         return first, last
     since = st.date_input("From", first, key="from", bind="query-params", width=150)
     until = st.date_input("To", last, key="to", bind="query-params", width=150)
     return since, until
+
+
+def _default_month(source: Source, zone: str) -> str:
+    """The newest month that is over, because only whole months compare; else the newest."""
+    return max(answers.whole_months(source, zone) or answers.months(source, zone))
 
 
 def _zone_choice(configured: str) -> str:

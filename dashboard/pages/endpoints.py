@@ -1,0 +1,77 @@
+"""Endpoints: the law per line with its total, and the calls behind a line down to their trace."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from dashboard import answers
+from dashboard.drilldown import NO_LINE, line_choices
+from dashboard.pages.notes import show_notes
+from dashboard.pages.trace_panel import show_trace
+from dashboard.source import Source
+from dashboard.tables import call_columns, calls_table, law_columns, law_table
+from dashboard.view import View
+from dashboard.wording import count_text
+
+SHOWN_CALLS = 500
+ORDER_TEXTS = {
+    "cost": "the dearest first",
+    "e2e_s": "the slowest first",
+    "gpu_seconds": "the most GPU-seconds first",
+    "started_at": "the earliest first",
+}
+
+
+def show(source: Source, view: View) -> None:
+    """The page in `view`."""
+    lines = answers.law_by(source, (view.by,), view.window, view.where)
+    st.subheader(f"The law by {view.by}, {view.period.text}")
+    st.dataframe(
+        law_table(lines.frame, view.by),
+        column_config=law_columns(view.by, view.currency),
+        hide_index=True,
+        height="content",
+        placeholder="–",
+        alt=f"The law by {view.by}",
+    )
+    show_notes(lines)
+    _calls_behind(source, view, line_choices(lines.frame, view.by))
+
+
+def _calls_behind(source: Source, view: View, choices: Mapping[str, str | None]) -> None:
+    st.subheader("Calls behind a line")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Line", [NO_LINE, *choices], key="line", bind="query-params", width=300
+        )
+        order = st.selectbox(
+            "Order",
+            list(ORDER_TEXTS),
+            format_func=ORDER_TEXTS.__getitem__,
+            key="order",
+            bind="query-params",
+            width=220,
+        )
+    if chosen in choices:
+        _calls(source, view, {**view.where, view.by: choices[chosen]}, order or "cost")
+
+
+def _calls(source: Source, view: View, where: answers.Where, order: str) -> None:
+    answer = answers.calls_in(source, view.window, where, order, SHOWN_CALLS)
+    total = answers.calls_count(source, view.window, where)
+    st.text(f"Showing {count_text(answer.frame.height)} of {count_text(total)} calls")
+    table = calls_table(answer.frame)
+    event = st.dataframe(
+        table,
+        column_config=call_columns(),
+        hide_index=True,
+        placeholder="–",
+        on_select="rerun",
+        selection_mode="single-row",
+        key="calls",
+        alt="Calls",
+    )
+    rows = event.selection.rows
+    trace_id = table["trace_id"][rows[0]] if rows else None
+    if trace_id is not None:
+        show_trace(source, view, trace_id)

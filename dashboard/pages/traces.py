@@ -1,0 +1,77 @@
+"""Traces: find one by its id, its endpoint, its cost or its length, and see where it went."""
+
+import streamlit as st
+
+from analysis.traces import TraceSearch
+from dashboard import answers
+from dashboard.pages.trace_panel import show_trace
+from dashboard.source import Source
+from dashboard.tables import trace_columns, traces_table
+from dashboard.view import View
+from dashboard.wording import count_text
+
+SHOWN_TRACES = 500
+ORDER_TEXTS = {
+    "cost": "the dearest first",
+    "duration_s": "the longest first",
+    "gpu_seconds": "the most GPU-seconds first",
+    "call_count": "the most calls first",
+    "started_at": "the latest first",
+}
+
+
+def show(source: Source, view: View) -> None:
+    """The page in `view`."""
+    st.subheader(f"Traces with calls, {view.period.text}")
+    answer = answers.traces_in(source, view.window, view.where, _search())
+    found = answer.frame.height
+    fitting = int(answer.frame["fitting_count"][0])
+    st.text(f"Showing {count_text(found)} of {count_text(fitting)} traces; choose one below")
+    st.dataframe(
+        traces_table(answer.frame),
+        column_config=trace_columns(),
+        hide_index=True,
+        placeholder="–",
+        on_select=lambda: _remember(answer.frame["trace_id"].to_list()),
+        selection_mode="single-row",
+        key="trace_list",
+        alt="Traces",
+    )
+    trace_id = st.query_params.get("trace")
+    if trace_id:
+        show_trace(source, view, trace_id)
+
+
+def _remember(trace_ids: list[str]) -> None:
+    """Put the chosen row's trace into the address."""
+    rows = st.session_state["trace_list"].selection.rows
+    if rows:
+        st.query_params["trace"] = trace_ids[rows[0]]
+
+
+def _search() -> TraceSearch:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        prefix = st.text_input(
+            "Trace id begins with", key="trace_prefix", bind="query-params", width=260
+        )
+        least_cost = st.number_input(
+            "Cost at least", value=None, min_value=0.0, key="least_cost", bind="query-params"
+        )
+        least_s = st.number_input(
+            "Seconds at least", value=None, min_value=0.0, key="least_s", bind="query-params"
+        )
+        order = st.selectbox(
+            "Order",
+            list(ORDER_TEXTS),
+            format_func=ORDER_TEXTS.__getitem__,
+            key="trace_order",
+            bind="query-params",
+            width=220,
+        )
+    return TraceSearch(
+        prefix=(prefix or "").strip().lower() or None,
+        least_cost=least_cost,
+        least_duration_s=least_s,
+        order=order or "cost",
+        limit=SHOWN_TRACES,
+    )

@@ -1,0 +1,183 @@
+"""Tables of a page: which columns, under which title with which unit, in which number format.
+
+Owns the shapes and formats of the tables on the pages. Refuses to round a number: a format does,
+and the download has it whole.
+"""
+
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from dashboard.lines import labelled, total_of, with_rounded_cost
+from dashboard.rounding import decimals_of
+
+TOTAL_LABEL = "total"
+
+LETTER_COLUMNS = ("N", "Tp_s", "L_tokens", "Td_s", "B", "price_per_gpu_hour")
+SUM_COLUMNS = (
+    "gpu_seconds",
+    "prefill_gpu_seconds",
+    "decode_gpu_seconds",
+    "input_tokens",
+    "output_tokens",
+)
+
+
+def law_table(frame: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The law's lines with rounded money, and the total that they add up to as the last row."""
+    lines = with_rounded_cost(labelled(frame, (by,)))
+    shown = lines.select(
+        "label",
+        "basis",
+        pl.col("rounded_cost").alias("cost"),
+        "currency",
+        "share_ratio",
+        *LETTER_COLUMNS,
+        *SUM_COLUMNS,
+        "estimated_ratio",
+    )
+    return pl.concat([shown, *_totals(shown)], how="diagonal")
+
+
+def _totals(lines: pl.DataFrame) -> list[pl.DataFrame]:
+    """A row of totals for each currency; calls and GPU-seconds stand in the first."""
+    rows = []
+    currencies = lines["currency"].drop_nulls().unique(maintain_order=True).to_list()
+    for index, currency in enumerate(currencies or [None]):
+        of_currency = lines.filter(pl.col("currency") == currency)
+        sums = {name: lines[name].sum() for name in ("N", *SUM_COLUMNS)} if index == 0 else {}
+        row = {
+            "label": TOTAL_LABEL,
+            "currency": currency,
+            "cost": total_of(of_currency["cost"].to_list()),
+            **sums,
+        }
+        rows.append(pl.DataFrame([row], schema={name: lines.schema[name] for name in row}))
+    return rows
+
+
+def law_columns(by: str, currency: str) -> dict[str, Any]:
+    """How the columns of `law_table` are shown."""
+    number = st.column_config.NumberColumn
+    return {
+        "label": st.column_config.TextColumn(by, pinned=True),
+        "basis": st.column_config.TextColumn("priced by"),
+        "cost": number("cost", format=money_format(currency)),
+        "currency": st.column_config.TextColumn("currency"),
+        "share_ratio": number("share", format="percent"),
+        "N": number("N, calls", format="%,d"),
+        "Tp_s": number("Tp, s", format="%.4f"),
+        "L_tokens": number("L, tokens", format="%,.1f"),
+        "Td_s": number("Td, s per token", format="%.5f"),
+        "B": number("B, calls at once per GPU", format="%.2f"),
+        "price_per_gpu_hour": number("p, per GPU-hour", format="%.4f"),
+        "gpu_seconds": number("GPU-seconds", format="%,.1f"),
+        "prefill_gpu_seconds": number("prefill GPU-s", format="%,.1f"),
+        "decode_gpu_seconds": number("decode GPU-s", format="%,.1f"),
+        "input_tokens": number("input tokens", format="%,d"),
+        "output_tokens": number("output tokens", format="%,d"),
+        "estimated_ratio": number("estimated", format="percent"),
+    }
+
+
+def comparison_columns(by: str, previous_name: str | None, currency: str) -> dict[str, Any]:
+    """How the columns of `comparison.compared_lines` are shown."""
+    number = st.column_config.NumberColumn
+    money = money_format(currency)
+    return {
+        "label": st.column_config.TextColumn(by, pinned=True),
+        "cost": number(f"cost, {currency}", format=money),
+        "share_ratio": st.column_config.ProgressColumn("share", format="percent", max_value=1),
+        "cost_before": number(f"in {previous_name}, {currency}", format=money),
+        "change": number(f"change, {currency}", format=money),
+        "change_ratio": number("change", format="percent"),
+    }
+
+
+def calls_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of calls that a reader compares, in reading order."""
+    return frame.select(
+        _to_the_second("started_at"),
+        "endpoint",
+        "team",
+        "model",
+        "status",
+        "cost",
+        "currency",
+        "gpu_seconds",
+        "queue_s",
+        "prefill_s",
+        "decode_s",
+        "e2e_s",
+        "input_tokens",
+        "cache_read_tokens",
+        "output_tokens",
+        "basis",
+        "unpriced_reason",
+        "timing_source",
+        "trace_id",
+        "call_id",
+    )
+
+
+def call_columns() -> dict[str, Any]:
+    """How the columns of `calls_table` are shown."""
+    number = st.column_config.NumberColumn
+    return {
+        "started_at": st.column_config.TextColumn("service began"),
+        "cost": number("cost", format="%.6f"),
+        "gpu_seconds": number("GPU-seconds", format="%,.3f"),
+        "queue_s": number("queue, s", format="%.3f"),
+        "prefill_s": number("prefill, s", format="%.3f"),
+        "decode_s": number("decode, s", format="%.3f"),
+        "e2e_s": number("end to end, s", format="%.3f"),
+        "input_tokens": number("input tokens", format="%,d"),
+        "cache_read_tokens": number("of which cached", format="%,d"),
+        "output_tokens": number("output tokens", format="%,d"),
+        "basis": st.column_config.TextColumn("priced by"),
+        "unpriced_reason": st.column_config.TextColumn("why no price"),
+        "timing_source": st.column_config.TextColumn("timing from"),
+        "trace_id": st.column_config.TextColumn("trace"),
+        "call_id": st.column_config.TextColumn("call"),
+    }
+
+
+def traces_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of an answer of `traces`, in reading order."""
+    return frame.select(
+        "endpoint",
+        "team",
+        _to_the_second("started_at"),
+        "cost",
+        "currency",
+        "gpu_seconds",
+        "duration_s",
+        "call_count",
+        "failed_count",
+        "trace_id",
+    )
+
+
+def trace_columns() -> dict[str, Any]:
+    """How the columns of `traces_table` are shown."""
+    number = st.column_config.NumberColumn
+    return {
+        "trace_id": st.column_config.TextColumn("trace"),
+        "call_count": number("calls", format="%,d"),
+        "failed_count": number("failed", format="%,d"),
+        "started_at": st.column_config.TextColumn("began"),
+        "duration_s": number("duration, s", format="%,.2f"),
+        "gpu_seconds": number("GPU-seconds", format="%,.2f"),
+        "cost": number("cost", format="%.6f"),
+    }
+
+
+def _to_the_second(column: str) -> pl.Expr:
+    """An instant's RFC 3339 text without its zone, which stands in the heading, to the second."""
+    return pl.col(column).str.slice(0, 19).str.replace("T", " ")
+
+
+def money_format(currency: str) -> str:
+    """The number format of an amount in `currency`, to its smallest unit."""
+    return f"%,.{decimals_of(currency)}f"
