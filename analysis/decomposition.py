@@ -62,8 +62,9 @@ def logmean(one: float, other: float) -> float:
 
 
 def _growth(new: float, old: float) -> float:
-    """ln(new / old), with all its digits where the two are close."""
-    return math.log1p((new - old) / old)
+    """ln(new / old), with all its digits also where the two are close."""
+    ratio = new / old
+    return math.log1p((new - old) / old) if 0.5 < ratio < 2 else math.log(ratio)
 
 
 def _factors(letters: LawLetters, names: tuple[str, ...]) -> dict[str, float]:

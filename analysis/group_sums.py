@@ -18,10 +18,18 @@ from analysis.money import gpu_cost
 from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window
+from ingest.charging.rates import Rate
 from ingest.ledger import Connection
 
 ESTIMATED_SOURCES = ("span", "tokens")
 """Timing sources whose phases are estimated, not observed."""
+
+RATE_SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
+    "rate_id": pl.Int32,
+    "pool": pl.String,
+    "price_per_gpu_hour": pl.Decimal(18, 9),
+    "currency": pl.String,
+}
 
 _SUM_COLUMNS = (
     "call_count",
@@ -64,12 +72,16 @@ class GroupSums:
 
 
 def group_sums(
-    connection: Connection, *, by: Sequence[str], window: Window, filters: Filters
+    connection: Connection,
+    rates: Sequence[Rate],
+    *,
+    by: Sequence[str],
+    window: Window,
+    filters: Filters,
 ) -> GroupSums:
     """The sums of the calls that `filters` select in `window`, by the columns `by`."""
     rows = _scanned(connection, by=by, window=window, filters=filters)
     labelled = _labelled(connection, rows, by=by, window=window, filters=filters)
-    rates = run_question(connection, question_named("rates"))
     priced = _with_rate(labelled, rates)
     times = [column for column in by if column in TIME_COLUMNS]
     return GroupSums(groups=_groups(priced, by), busy=_busy(priced, times))
@@ -123,8 +135,14 @@ def _labelled(
     return labelled.with_columns(estimated_gpu_ps=pl.when(estimated).then(gpu_ps))
 
 
-def _with_rate(rows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+def _with_rate(rows: pl.DataFrame, all_rates: Sequence[Rate]) -> pl.DataFrame:
     """`rows` with price and currency; a count without a rate has those that its pool always has."""
+    columns = list(RATE_SCHEMA)
+    rates = pl.DataFrame(
+        [[getattr(rate, column) for column in columns] for rate in all_rates],
+        schema=RATE_SCHEMA,
+        orient="row",
+    )
     of_pool = rates.unique("pool", keep="first", maintain_order=True).select(
         cohort_pool="pool", pool_rate_id="rate_id"
     )

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from analysis.answer import Answer
 from analysis.columns import checked_groups
 from analysis.extent import bounded, no_calls
-from analysis.group_sums import group_sums
+from analysis.group_sums import GroupSums, group_sums
 from analysis.idle import idle_sums, unconfigured_pools
 from analysis.lines import Line, group_lines, idle_lines, lines_frame, unpriced_lines
 from analysis.selection import PRODUCTION, Filters, selected
 from analysis.window import Window
+from ingest.charging.pools import rates_in
+from ingest.charging.rates import Rate
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
@@ -40,12 +42,18 @@ def law(
     filters = selected(where)
     connection = ledger.connection
     asked = window or Window(timezone=configuration.timezone)
-    sums = group_sums(connection, by=columns, window=asked, filters=filters)
+    rates = rates_in(connection)
+    sums = group_sums(connection, rates, by=columns, window=asked, filters=filters)
     if not sums.groups:
         raise no_calls(connection, asked, filters)
     resolved = bounded(connection, asked, filters)
-    has_idle = set(filters) <= IDLE_FILTERS and filters["origin"] == PRODUCTION
-    idle = idle_sums(connection, by=columns, window=resolved, sums=sums) if has_idle else []
+    idle = idle_sums(
+        _idle_rates(rates, filters),
+        sums,
+        by=columns,
+        window=resolved,
+        schedule_zone=configuration.timezone,
+    )
     lines = [
         *group_lines(sums.groups, columns),
         *idle_lines(idle, columns),
@@ -54,9 +62,20 @@ def law(
     notes = (
         f"window: {resolved.text()}",
         *_line_notes(lines),
-        *_pool_notes(unconfigured_pools(connection, sums), has_idle),
+        *_pool_notes(rates, sums, filters),
     )
     return Answer(frame=lines_frame(lines, columns), notes=notes, window=resolved)
+
+
+def _has_idle(filters: Filters) -> bool:
+    return set(filters) <= IDLE_FILTERS and filters["origin"] == PRODUCTION
+
+
+def _idle_rates(rates: Sequence[Rate], filters: Filters) -> list[Rate]:
+    """The rates whose idle time belongs to the answer."""
+    if not _has_idle(filters):
+        return []
+    return [rate for rate in rates if filters.get("pool", rate.pool) == rate.pool]
 
 
 def _line_notes(lines: Sequence[Line]) -> Iterator[str]:
@@ -88,9 +107,10 @@ def _line_notes(lines: Sequence[Line]) -> Iterator[str]:
             )
 
 
-def _pool_notes(unconfigured: Sequence[str], has_idle: bool) -> Iterator[str]:
+def _pool_notes(rates: Sequence[Rate], sums: GroupSums, filters: Filters) -> Iterator[str]:
+    unconfigured = unconfigured_pools(rates, sums)
     if unconfigured:
         names = ", ".join(unconfigured)
         yield f"not configured, so 1 GPU a replica is assumed, no price and no idle time: {names}"
-    if not has_idle:
+    if not _has_idle(filters):
         yield "idle time is not shown: it belongs to whole pools of production"

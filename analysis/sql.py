@@ -109,4 +109,5 @@ def run_question(connection: Connection, question: Question, **values: Any) -> p
         raise QuestionFileError(
             f"{question.name} binds {sorted(question.parameters)}, was given {sorted(values)}"
         )
-    return connection.sql(question.sql(), params=values).pl()
+    frame: pl.DataFrame = connection.sql(question.sql(), params=values).pl()
+    return frame
