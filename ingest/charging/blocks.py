@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.charging.kernel import NS_PER_S, Instants, charge_replica
+from ingest.charging.kernel import NS_PER_S, charge_replica
+from ingest.charging.lanes import ChunkCalls, Lane
 from ingest.charging.partitions import Partition
 from ingest.charging.pieces import (
     DAY_NS,
@@ -28,26 +29,6 @@ THREADS = 2
 ROWS_PER_BATCH = 122_880
 """DuckDB's row group: it takes batches of this size from Arrow on all its threads."""
 
-Lane = tuple[str, str | None]
-"""Pool and replica: what shares GPUs. The replica is None where only the pool is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkCalls:
-    """Parallel arrays of the calls of a chunk; `lane` is a position in the chunk's lanes."""
-
-    call_no: npt.NDArray[np.int64]
-    cohort_id: npt.NDArray[np.int32]
-    lane: npt.NDArray[np.int32]
-    started_at: Instants
-    first_token_at: Instants
-    ended_at: Instants
-
-    @classmethod
-    def of(cls, rows: pa.Table) -> "ChunkCalls":
-        """The columns of `rows`, which has them all without nulls."""
-        return cls(**{name: rows[name].to_numpy() for name in cls.__dataclass_fields__})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
@@ -60,12 +41,6 @@ class Block:
     effective_from: int
     gpus: float
     replicas: int
-
-
-def lanes_of(partitions: Sequence[Partition]) -> list[Lane]:
-    """The distinct lanes of `partitions`."""
-    lanes = {(p.pool, p.replica) for p in partitions if p.pool is not None}
-    return sorted(lanes, key=lambda lane: (lane[0], lane[1] or ""))
 
 
 def blocks_of(
@@ -120,6 +95,11 @@ def charge_calls(calls: ChunkCalls, blocks: Sequence[Block]) -> pa.Table:
         for task in tasks:
             task.result()
     return charges.table()
+
+
+def no_charges() -> pa.Table:
+    """The table `charges` without a row."""
+    return _Charges.empty(0).table()
 
 
 def _cut(calls: ChunkCalls, blocks: Sequence[Block]) -> Pieces:

@@ -7,11 +7,10 @@ is a transaction: an interrupted run leaves charged what it had finished, and th
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from ingest.charging.blocks import ChunkCalls, Lane, blocks_of, charge_calls, lanes_of
+from ingest.charging.blocks import blocks_of, charge_calls
 from ingest.charging.chunks import calls_per_chunk, plan_chunks
 from ingest.charging.estimates import refresh_paces
+from ingest.charging.lanes import lanes_of, read_calls
 from ingest.charging.partitions import (
     Partition,
     has_stale_partitions,
@@ -23,7 +22,7 @@ from ingest.charging.pools import (
     DIGEST_FACT,
     apply_configuration,
     configuration_digest,
-    rates_in,
+    rates_by_pool,
 )
 from ingest.charging.rates import Rate
 from ingest.charging.statements import statement
@@ -54,7 +53,7 @@ def charge(
         refresh_paces(ledger)
     connection = ledger.connection
     partitions = stale_partitions(connection)
-    rates = _rates_by_pool(connection)
+    rates = rates_by_pool(connection)
     most_calls = calls_per_chunk(configuration.memory_limit)
     done = pieces = 0
     for chunk in plan_chunks(partitions, _calls_by_day(connection, partitions), most_calls):
@@ -80,13 +79,6 @@ def is_charging_current(ledger: Ledger, configuration: Configuration) -> bool:
     return is_applied and not has_stale_partitions(ledger.connection)
 
 
-def _rates_by_pool(connection: Connection) -> dict[str, list[Rate]]:
-    rates: dict[str, list[Rate]] = {}
-    for rate in rates_in(connection):
-        rates.setdefault(rate.pool, []).append(rate)
-    return rates
-
-
 def _calls_by_day(connection: Connection, partitions: Sequence[Partition]) -> dict[int, int]:
     if not partitions:
         return {}
@@ -99,7 +91,8 @@ def _charge_chunk(
 ) -> int:
     """Pieces written for the partitions of `chunk` in place of those that they had."""
     lanes = lanes_of(chunk)
-    calls = _read_calls(connection, chunk, lanes)
+    since, until = chunk[0].day * DAY_NS, (chunk[-1].day + 1) * DAY_NS
+    calls = read_calls(connection, lanes, since, until)
     charges = charge_calls(calls, blocks_of(chunk, lanes, rates))
     connection.register("chunk_partitions", partition_table(chunk))
     connection.register("chunk_charges", charges)
@@ -107,23 +100,3 @@ def _charge_chunk(
     connection.unregister("chunk_charges")
     connection.unregister("chunk_partitions")
     return int(charges.num_rows)
-
-
-def _read_calls(
-    connection: Connection, chunk: Sequence[Partition], lanes: Sequence[Lane]
-) -> ChunkCalls:
-    window = {"since": chunk[0].day * DAY_NS, "until": (chunk[-1].day + 1) * DAY_NS}
-    connection.register("chunk_lanes", _lane_table(lanes))
-    rows = connection.sql(statement("chunk_calls"), params=window).to_arrow_table()
-    connection.unregister("chunk_lanes")
-    return ChunkCalls.of(rows)
-
-
-def _lane_table(lanes: Sequence[Lane]) -> pa.Table:
-    return pa.table(
-        {
-            "lane": pa.array(range(len(lanes)), pa.int32()),
-            "pool": pa.array([pool for pool, _ in lanes], pa.string()),
-            "replica": pa.array([replica for _, replica in lanes], pa.string()),
-        }
-    )

@@ -80,7 +80,7 @@ def refresh_paces(ledger: Ledger) -> None:
     Leaves the view `timed_calls` behind, as `time_calls` does.
     """
     connection = ledger.connection
-    before, after = stored_paces(ledger), _fitted(connection)
+    before, after = stored_paces(connection), _fitted(connection)
     time_calls(connection, after)
     if before != after:
         ledger.set_fact(PACES_FACT, msgspec.json.encode(after).decode())
@@ -88,10 +88,12 @@ def refresh_paces(ledger: Ledger) -> None:
     _mark_laid_out(connection)
 
 
-def stored_paces(ledger: Ledger) -> list[Pace]:
+def stored_paces(connection: Connection) -> list[Pace]:
     """The paces that the charges of the ledger were made with."""
-    text = ledger.fact(PACES_FACT)
-    return [] if text is None else msgspec.json.decode(text, type=list[Pace])
+    found = connection.execute(
+        "select value from ledger_facts where name = $name", {"name": PACES_FACT}
+    ).fetchall()
+    return msgspec.json.decode(found[0][0], type=list[Pace]) if found else []
 
 
 def time_calls(connection: Connection, paces: Sequence[Pace]) -> None:

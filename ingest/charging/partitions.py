@@ -47,6 +47,12 @@ def stale_partitions(connection: Connection) -> list[Partition]:
     return [Partition(**row) for row in found.to_arrow_table().to_pylist()]
 
 
+def partitions_of_day(connection: Connection, day: int) -> list[Partition]:
+    """The partitions of GPU-charged calls on one UTC day (days since 1970)."""
+    found = connection.sql(statement("partitions_of_day"), params={"day": day})
+    return [Partition(**row) for row in found.to_arrow_table().to_pylist()]
+
+
 def partition_table(partitions: Sequence[Partition]) -> pa.Table:
     """`partitions` as rows, to join with."""
     return pa.table(

@@ -84,6 +84,14 @@ def rates_in(connection: Connection) -> list[Rate]:
     return [Rate(**row) for row in found.to_arrow_table().to_pylist()]
 
 
+def rates_by_pool(connection: Connection) -> dict[str, list[Rate]]:
+    """The rates of each pool of the ledger, in the order of time."""
+    rates: dict[str, list[Rate]] = {}
+    for rate in rates_in(connection):
+        rates.setdefault(rate.pool, []).append(rate)
+    return rates
+
+
 def _resolve_cohorts(connection: Connection, configuration: Configuration) -> None:
     by_model: dict[str, str] = {}
     for pool in configuration.pools:
