@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from ingest.files.compression import bomb, is_bomb
 from ingest.files.refusal import RefusedSourceError
 from ingest.files.source import Source
 
@@ -56,6 +57,8 @@ def _member(
     name = f"{archive_name}!{info.filename}"
     if info.flag_bits & _IS_ENCRYPTED:
         return RefusedSourceError(name, "encrypted; unpack the archive with its password first")
+    if is_bomb(info.compress_size, info.file_size):
+        return RefusedSourceError(name, bomb("zip", info.compress_size, info.file_size))
 
     def open_packed(_keep: object = keep) -> BinaryIO:
         try:
@@ -65,11 +68,16 @@ def _member(
             raise RefusedSourceError(name, f"damaged inside its archive: {error}") from error
 
     def read_sibling(sibling: str, _keep: object = keep) -> bytes | None:
-        with zipfile.ZipFile(location) as archive:
-            try:
-                found = archive.getinfo(str(PurePosixPath(info.filename).with_name(sibling)))
-            except KeyError:
-                return None
-            return archive.read(found) if found.file_size <= _MAX_SIBLING_BYTES else None
+        return _small_member(location, str(PurePosixPath(info.filename).with_name(sibling)))
 
     return Source(name, open_packed, size_bytes=info.file_size, read_sibling=read_sibling)
+
+
+def _small_member(location: Path, name: str) -> bytes | None:
+    """The bytes of a member of at most 1 MiB; None where there is none, or it is damaged."""
+    try:
+        with zipfile.ZipFile(location) as archive:
+            info = archive.getinfo(name)
+            return archive.read(info) if info.file_size <= _MAX_SIBLING_BYTES else None
+    except (KeyError, *_DAMAGED):
+        return None

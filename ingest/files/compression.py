@@ -6,6 +6,7 @@ and to pass on the end of a truncated stream as if it were the end of the data.
 
 import gzip
 import io
+import zipfile
 import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -31,9 +32,10 @@ _ZSTD_CHUNK_BYTES = 2**11
 
 
 class CountingStream(io.RawIOBase):
-    """A raw stream that knows how many bytes were taken from it."""
+    """A raw stream that knows how many bytes were taken from it, and names its errors."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self._name = name
         self._stream = stream
         self.position = 0
 
@@ -42,7 +44,12 @@ class CountingStream(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         view = memoryview(buffer).cast("B")
-        data = self._stream.read(len(view))
+        try:
+            data = self._stream.read(len(view))
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise RefusedSourceError(
+                self._name, f"cannot be read to its end: {error}; transfer it again"
+            ) from error
         view[: len(data)] = data
         self.position += len(data)
         return len(data)
@@ -92,14 +99,23 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
     def _refuse_bomb(self) -> None:
-        if self._unpacked_bytes <= MAX_UNBOUNDED_BYTES:
-            return
-        if self._unpacked_bytes > MAX_RATIO * max(self._packed.position, 1):
+        if is_bomb(self._packed.position, self._unpacked_bytes):
             raise RefusedSourceError(
-                self._name,
-                f"{self._packed.position:,} bytes of {self._kind} unpack to more than "
-                f"{self._unpacked_bytes:,}: a decompression bomb; unpack it yourself if it is not",
+                self._name, bomb(self._kind, self._packed.position, self._unpacked_bytes)
             )
+
+
+def is_bomb(packed_bytes: int, unpacked_bytes: int) -> bool:
+    """Whether so few bytes may not stand for so many."""
+    return unpacked_bytes > MAX_UNBOUNDED_BYTES and unpacked_bytes > MAX_RATIO * packed_bytes
+
+
+def bomb(kind: str, packed_bytes: int, unpacked_bytes: int) -> str:
+    """What to say of a decompression bomb."""
+    return (
+        f"{packed_bytes:,} bytes of {kind} unpack to {unpacked_bytes:,} or more: a decompression "
+        "bomb; unpack it yourself if it is not"
+    )
 
 
 def unpacked(name: str, packed: CountingStream) -> BinaryIO:

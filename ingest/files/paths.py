@@ -61,15 +61,25 @@ def _path(path: Path) -> Iterator[Opened]:
 
 
 def _folder(folder: Path) -> Iterator[Opened]:
+    unread: list[OSError] = []
     is_empty = True
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder, onerror=unread.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                is_empty = False
-                yield from _path(Path(parent, name))
-    if is_empty:
+        for name in sorted(name for name in files if not name.startswith(".")):
+            is_empty = False
+            yield from _member_of_folder(Path(parent, name))
+    for error in unread:
+        yield RefusedSourceError(str(error.filename), f"cannot be read: {error.strerror}")
+    if is_empty and not unread:
         yield RefusedSourceError(str(folder), "a folder without files")
+
+
+def _member_of_folder(path: Path) -> Iterator[Opened]:
+    """A file of a folder; a pipe in it is not waited for."""
+    if path.is_file() or not path.exists():
+        yield from _path(path)
+    else:
+        yield RefusedSourceError(str(path), "no regular file; name it by itself to read it")
 
 
 def _file(path: Path) -> Iterator[Opened]:

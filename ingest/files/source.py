@@ -44,7 +44,7 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The decompressed bytes from the beginning, read as they are asked for."""
-        packed = CountingStream(self._delivered())
+        packed = CountingStream(self.name, self._delivered())
         self._packed = packed
         return unpacked(self.name, packed)
 

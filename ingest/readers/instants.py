@@ -13,7 +13,7 @@ from ingest.readers.rejection import RecordError
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 NS_PER_US = 1_000
-MAX_AT = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
@@ -44,6 +44,6 @@ def instant_of_seconds(seconds: float) -> int:
 
 
 def _bigint(at: int, given: object) -> int:
-    if not -MAX_AT <= at <= MAX_AT:
+    if not -MAX_INT64 <= at <= MAX_INT64:
         raise RecordError(f"{given!r} lies outside of the years 1678 to 2261")
     return at

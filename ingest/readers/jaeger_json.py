@@ -10,17 +10,23 @@ from typing import Any
 from ingest.files import Source
 from ingest.readers.documents import Document, documents
 from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, short_hex_id
-from ingest.readers.instants import NS_PER_US
+from ingest.readers.instants import MAX_INT64, NS_PER_US
 from ingest.readers.json_text import bounded
 from ingest.readers.opening import opening
 from ingest.readers.otlp import with_ids
 from ingest.readers.reader import batches
 from ingest.readers.rejection import RecordError, rejected
-from ingest.readers.span_fields import KINDS, STATUSES, text_or_none
+from ingest.readers.span_fields import (
+    KINDS,
+    STATUSES,
+    double_of_text,
+    integer_of_text,
+    text_or_none,
+)
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
 
 _ANSWER_KEYS = frozenset({"data", "total", "limit", "offset", "errors"})
-_MAX_US = (2**63 - 1) // NS_PER_US
+_MAX_US = MAX_INT64 // NS_PER_US
 
 
 class JaegerJson:
@@ -175,13 +181,10 @@ def _tags(tags: Json) -> dict[str, Json]:
 def _typed(value: Json, kind: Json) -> Json:
     if not isinstance(value, str):
         return bounded(value)
-    try:
-        if kind == "int64":
-            return int(value)
-        if kind == "float64":
-            return float(value)
-    except ValueError:
-        return value
+    if kind == "int64":
+        return integer_of_text(value)
+    if kind == "float64":
+        return double_of_text(value)
     if kind == "bool" and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return value

@@ -11,7 +11,8 @@ from functools import lru_cache
 from ingest.files.content import UTF8_BOM
 from ingest.readers.json_text import loads
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?P<text>(?:[^"\\]|\\.)*+)(?:"(?P<colon>\s*:)?|\\?\Z)|[{}\[\]]', re.DOTALL)
+"""A bracket or a string, of which a cut end is taken too: it must not be looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +40,18 @@ def opening(head: bytes) -> Opening:
     is_array = text[:1] == b"["
     keys: set[str] = set()
     end = None
-    for depth, token, ends_at in _tokens(text):
-        if token.endswith(b":") and depth == 1 + is_array:
-            keys.add(_key(token))
-        elif token == b"}" and depth == is_array:
-            end = ends_at
+    for depth, match in _tokens(text):
+        if match["colon"] is not None and depth == 1 + is_array:
+            keys.add(_key(match["text"]))
+        elif match.group() == b"}" and depth == is_array:
+            end = match.end()
             break
     has_more = end is not None and not is_array and bool(text[end:].strip())
     return Opening(first_line, frozenset(keys), is_array, end is not None, has_more)
 
 
-def _tokens(text: bytes) -> Iterator[tuple[int, bytes, int]]:
-    """Brackets, keys and strings: the depth they leave or stand at, their bytes, their end."""
+def _tokens(text: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """Brackets, keys and strings, each with the depth that it leaves or stands at."""
     depth = 0
     for match in _TOKEN.finditer(text):
         token = match.group()
@@ -58,11 +59,11 @@ def _tokens(text: bytes) -> Iterator[tuple[int, bytes, int]]:
             depth += 1
         elif token in (b"}", b"]"):
             depth -= 1
-        yield depth, token, match.end()
+        yield depth, match
 
 
-def _key(token: bytes) -> str:
+def _key(text: bytes) -> str:
     try:
-        return str(loads(token.rstrip(b":").rstrip()))
+        return str(loads(b'"' + text + b'"'))
     except ValueError:
-        return token.decode("utf-8", "replace")
+        return text.decode("utf-8", "replace")

@@ -12,11 +12,17 @@ from ingest.readers.ids import span_id_of, trace_id_of
 from ingest.readers.json_text import MAX_DEPTH, bounded, refuse_depth
 from ingest.readers.otlp import with_ids
 from ingest.readers.rejection import RecordError, rejected
-from ingest.readers.span_fields import KINDS, STATUSES, finite, signed_instant, text_or_none
+from ingest.readers.span_fields import (
+    KINDS,
+    STATUSES,
+    double_of_text,
+    integer_of_text,
+    signed_instant,
+    text_or_none,
+)
 from ingest.records import Json, Reject, Span, SpanEvent
 
 _UINT64_MAX = 2**64 - 1
-_INT64_MAX = 2**63 - 1
 
 OTHER_SIGNALS = {
     "resourceLogs": "OTLP logs, not traces",
@@ -135,11 +141,7 @@ def _key_values(content: Json, depth: int) -> dict[str, Json]:
 def _integer(content: Json, depth: int) -> Json:
     """A 64-bit integer, which JSON carries as a string; another content stays what it is."""
     if isinstance(content, str):
-        try:
-            number = int(content)
-        except ValueError:
-            return content
-        return number if -_INT64_MAX - 1 <= number <= _INT64_MAX else content
+        return integer_of_text(content)
     if isinstance(content, float) and content.is_integer():
         return int(content)
     return bounded(content, depth)
@@ -147,10 +149,7 @@ def _integer(content: Json, depth: int) -> Json:
 
 def _double(content: Json, depth: int) -> Json:
     if isinstance(content, str):
-        try:
-            return finite(float(content))
-        except ValueError:
-            return content
+        return double_of_text(content)
     if isinstance(content, int) and not isinstance(content, bool):
         return float(content)
     return bounded(content, depth)

@@ -10,6 +10,8 @@ from ingest.files import Source
 from ingest.records import Batch, Call, Reject, Span
 
 MAX_BATCH_RECORDS = 5_000
+MAX_BATCH_CHARACTERS = 64 * 2**20
+"""A batch ends early where its texts are long: 5,000 spans of 10 MB are not held at once."""
 
 Record = Span | Call | Reject
 
@@ -41,21 +43,22 @@ class Reader(Protocol):
 
 
 def batches(records: Iterable[Record]) -> Iterator[Batch]:
-    """`records` in their order, packed into batches of at most 5,000."""
+    """`records` in their order, packed into batches of bounded size."""
     spans: list[Span] = []
     calls: list[Call] = []
     rejects: list[Reject] = []
-    count = 0
+    count = characters = 0
     for record in records:
         if isinstance(record, Span):
             spans.append(record)
+            characters += sum([len(v) for v in record.attributes.values() if type(v) is str])
         elif isinstance(record, Call):
             calls.append(record)
         else:
             rejects.append(record)
         count += 1
-        if count == MAX_BATCH_RECORDS:
+        if count == MAX_BATCH_RECORDS or characters > MAX_BATCH_CHARACTERS:
             yield Batch(spans=spans, calls=calls, rejects=rejects)
-            spans, calls, rejects, count = [], [], [], 0
+            spans, calls, rejects, count, characters = [], [], [], 0, 0
     if count:
         yield Batch(spans=spans, calls=calls, rejects=rejects)

@@ -6,10 +6,10 @@ Owns the sentence that says which field is wrong and what it should be. Refuses 
 import re
 from collections.abc import Mapping
 
+from ingest.readers.instants import MAX_INT64
 from ingest.readers.rejection import RecordError
 from ingest.records import Json
 
-MAX_BIGINT = 2**63 - 1
 _DIGITS = re.compile(r"-?[0-9]{1,20}")
 
 
@@ -37,7 +37,7 @@ def whole_number_or_none(value: Json, key: str) -> int | None:
     number = int(value) if is_whole_double or is_text else value
     if isinstance(number, bool) or not isinstance(number, int):
         raise RecordError(f"{key} {str(value)[:40]!r} is no whole number")
-    if abs(number) > MAX_BIGINT:
+    if abs(number) > MAX_INT64:
         raise RecordError(f"{key} {str(value)[:40]} is beyond 64 bits")
     return number
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 
 from ingest.readers.ids import derived_ids
-from ingest.readers.instants import MAX_AT
+from ingest.readers.instants import MAX_INT64
 from ingest.records import Json
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -25,12 +25,29 @@ def signed_instant(nanoseconds: int) -> int | None:
     """
     if nanoseconds == 0:
         return None
-    return nanoseconds if nanoseconds <= MAX_AT else nanoseconds - _UINT64
+    return nanoseconds if nanoseconds <= MAX_INT64 else nanoseconds - _UINT64
 
 
 def finite(number: float) -> float | None:
     """The number; None for NaN and the infinities, which tell nothing."""
     return number if math.isfinite(number) else None
+
+
+def integer_of_text(text: str) -> int | str:
+    """The integer of 64 bits that `text` writes; `text` itself where it writes none."""
+    try:
+        number = int(text)
+    except ValueError:
+        return text
+    return number if -MAX_INT64 - 1 <= number <= MAX_INT64 else text
+
+
+def double_of_text(text: str) -> float | str | None:
+    """The number that `text` writes, None for NaN and infinities, `text` itself for no number."""
+    try:
+        return finite(float(text))
+    except ValueError:
+        return text
 
 
 def text_or_none(value: Json) -> str | None:

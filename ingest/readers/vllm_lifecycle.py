@@ -74,10 +74,10 @@ def _engine(source: Source) -> _Engine:
     clock_zero_at: int | None = None
     for document in records(source):
         if isinstance(document, Document):
-            digest.update(canonical_bytes(document.value))
             zero_at = _clock_zero(document.value)
-            if zero_at is not None and (clock_zero_at is None or zero_at > clock_zero_at):
-                clock_zero_at = zero_at
+            if zero_at is not None:
+                digest.update(b"%d," % zero_at)
+                clock_zero_at = zero_at if clock_zero_at is None else max(clock_zero_at, zero_at)
     meta = source.sibling(_META)
     named_by = digest if meta is None else hashlib.sha256(meta)
     return _Engine(

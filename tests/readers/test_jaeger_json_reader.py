@@ -71,6 +71,16 @@ def test_an_error_tag_is_an_error_and_an_old_parent_field_is_read(take) -> None:
     assert (first.status, first.parent_span_id) == ("error", "0000000000000002")
 
 
+def test_numbers_that_no_column_holds_stay_text(take) -> None:
+    tags = [
+        {"key": "large", "type": "int64", "value": "99999999999999999999"},
+        {"key": "none", "type": "float64", "value": "NaN"},
+        {"key": "word", "type": "int64", "value": "many"},
+    ]
+    first, _ = take(trace_of(tags=tags), "jaeger-json").spans
+    assert first.attributes == {"large": "99999999999999999999", "none": None, "word": "many"}
+
+
 def test_an_answer_without_traces_has_no_records(take) -> None:
     taken = take('{"data": null, "total": 0}', "jaeger-json")
     assert (taken.spans, taken.rejects) == ([], [])

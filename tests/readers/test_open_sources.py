@@ -193,6 +193,27 @@ def test_a_truncated_and_an_empty_archive_are_named(tmp_path: Path) -> None:
     assert found(path) == "an archive without files"
 
 
+def test_a_damaged_member_is_named_when_its_end_is_reached(tmp_path: Path) -> None:
+    content = os.urandom(1_000_000)
+    path = tmp_path / "export.zip"
+    path.write_bytes(zipped(a=content).replace(content[-8:], b"damaged!"))
+    (member,) = opened(path)
+    with pytest.raises(RefusedSourceError, match=r"zip!a: cannot be read to its end: Bad CRC-32"):
+        bytes_of(member)
+
+
+def test_a_member_that_says_it_is_a_bomb_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.files.compression.MAX_UNBOUNDED_BYTES", 2**20)
+    path = tmp_path / "export.zip"
+    path.write_bytes(zipped(a=b"0" * 2**23, b=LINE))
+    refused, member = opened(path)
+    assert isinstance(refused, RefusedSourceError)
+    assert "unpack to 8,388,608 or more: a decompression bomb" in refused.found
+    assert bytes_of(member) == LINE
+
+
 def test_siblings_are_found_beside_a_file_and_inside_an_archive(tmp_path: Path) -> None:
     (tmp_path / "requests.jsonl").write_bytes(LINE)
     (tmp_path / "meta.json").write_bytes(b"{}")
@@ -226,6 +247,20 @@ def test_an_archive_on_standard_input_gives_its_members(monkeypatch: pytest.Monk
     sources = opened("-")
     assert [source.name for source in sources] == ["-!a", "-!b"]
     assert [bytes_of(source) for source in sources] == [LINE, LINE]
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (refused,) = opened(tmp_path)
+    assert isinstance(refused, RefusedSourceError)
+    assert refused.found == "no regular file; name it by itself to read it"
+
+
+def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    (refused,) = opened(tmp_path)
+    assert isinstance(refused, RefusedSourceError)
+    assert refused.found == "cannot be read: No such file or directory"
 
 
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:

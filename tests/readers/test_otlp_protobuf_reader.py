@@ -201,6 +201,17 @@ def test_a_span_without_ids_has_the_ids_of_its_json_twin(take) -> None:
     assert from_protobuf == from_json
 
 
+def test_a_batch_ends_early_where_its_texts_are_long(
+    source_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.readers.reader.MAX_BATCH_CHARACTERS", 1_000)
+    data = traces("one", "two", "three")
+    for span in data.resource_spans[0].scope_spans[0].spans:
+        span.attributes.add(key="input.value").value.string_value = "x" * 600
+    source = source_of(data.SerializeToString())
+    assert [batch.read_count for batch in recognise(source).read(source)] == [2, 1]
+
+
 def test_a_large_file_is_given_in_batches_of_5000(source_of) -> None:
     source = source_of(traces(*(str(number) for number in range(12_001))).SerializeToString())
     sizes = [batch.read_count for batch in recognise(source).read(source)]

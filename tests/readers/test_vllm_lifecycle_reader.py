@@ -76,6 +76,13 @@ def test_two_identical_records_are_two_calls_and_the_same_file_is_the_same_calls
     assert [call.identity for call in take(line * 2, "vllm-lifecycle").calls] == first
 
 
+def test_a_record_nested_without_a_bound_is_rejected_alone(take, fixtures: Path) -> None:
+    good = (fixtures / "vllm/requests.jsonl").read_text().splitlines()[0]
+    deep = good[:-1] + ', "extra": ' + "[" * 500 + "]" * 500 + "}"
+    taken = take(f"{good}\n{deep}\n", "vllm-lifecycle")
+    assert (len(taken.calls), [reject.position for reject in taken.rejects]) == (1, ["line 2"])
+
+
 def test_records_without_both_clocks_are_rejected(take) -> None:
     taken = take('{"input_toks": 1, "output_toks": 1}\n', "vllm-lifecycle")
     assert [reject.reason for reject in taken.rejects] == [
