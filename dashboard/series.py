@@ -27,8 +27,11 @@ class SpendByDay:
 def spend_by_day(
     frame: pl.DataFrame, *, currency: str, window_text: str, kept: int = KEPT_SERIES
 ) -> SpendByDay:
-    """The series of `frame` (`day`, `label`, `cost`): the `kept` largest, the rest as OTHERS."""
-    known = frame.filter(pl.col("cost").is_not_null())
+    """The series of `frame` (`day`, `label`, `cost`, `currency`) that are in `currency`.
+
+    The largest have a series of their own, `kept` at most; what is beyond is OTHERS.
+    """
+    known = frame.filter(pl.col("cost").is_not_null() & (pl.col("currency") == currency))
     totals = (
         known.filter(pl.col("label") != IDLE_LABEL)
         .group_by("label")

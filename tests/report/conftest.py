@@ -140,6 +140,7 @@ def figures() -> MonthlyFigures:
             "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 2)],
             "label": ["/chat", SCRIPT_NAME, "idle"],
             "cost": [Decimal("50"), Decimal("22.35"), Decimal("20")],
+            "currency": ["USD", "USD", "USD"],
         }
     )
     lines = lines_of("endpoint")
