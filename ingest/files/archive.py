@@ -11,11 +11,10 @@ from typing import BinaryIO
 
 from ingest.files.compression import bomb, is_bomb
 from ingest.files.refusal import RefusedSourceError
-from ingest.files.source import Source
+from ingest.files.source import MAX_SIBLING_BYTES, Source
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _IS_ENCRYPTED = 0x1
-_MAX_SIBLING_BYTES = 2**20
 _DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError)
 """What `zipfile` raises for archives that contradict themselves or use what it does not know."""
 
@@ -78,6 +77,6 @@ def _small_member(location: Path, name: str) -> bytes | None:
     try:
         with zipfile.ZipFile(location) as archive:
             info = archive.getinfo(name)
-            return archive.read(info) if info.file_size <= _MAX_SIBLING_BYTES else None
+            return archive.read(info) if info.file_size <= MAX_SIBLING_BYTES else None
     except (KeyError, *_DAMAGED):
         return None

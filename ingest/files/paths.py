@@ -14,11 +14,10 @@ from typing import BinaryIO
 from ingest.files.archive import is_zip, members
 from ingest.files.content import no_data
 from ingest.files.refusal import RefusedSourceError
-from ingest.files.source import Source
+from ingest.files.source import MAX_SIBLING_BYTES, Source
 from ingest.files.spool import Spool
 
 Opened = Source | RefusedSourceError
-_MAX_SIBLING_BYTES = 2**20
 
 
 def open_sources(paths: Sequence[str]) -> Iterator[Opened]:
@@ -124,6 +123,6 @@ def _refused_unless_data(source: Source) -> Opened:
 
 def _small_file(path: Path) -> bytes | None:
     """The bytes of `path` where it is a file of at most 1 MiB."""
-    if not path.is_file() or path.stat().st_size > _MAX_SIBLING_BYTES:
+    if not path.is_file() or path.stat().st_size > MAX_SIBLING_BYTES:
         return None
     return path.read_bytes()

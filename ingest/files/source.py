@@ -12,6 +12,8 @@ from typing import BinaryIO
 from ingest.files.compression import CountingStream, unpacked
 from ingest.files.refusal import RefusedSourceError
 
+MAX_SIBLING_BYTES = 2**20
+"""A file that describes its neighbour is small."""
 HEAD_BYTES = 64 * 2**10
 """How much of a source the readers see before one of them is chosen."""
 

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import orjson
 
 from ingest.files import HEAD_BYTES, Source
-from ingest.files.content import UTF8_BOM
+from ingest.files.content import UTF8_BOM, appearance
 from ingest.readers.json_text import loads, tidy
 from ingest.readers.rejection import rejected
 from ingest.records import Json, Reject
@@ -62,7 +62,15 @@ def documents(source: Source) -> Iterator[Document | Reject]:
             else:
                 break
     if held is not None:
-        raise source.refusal(held[0].reason if held else "no JSON document in it")
+        raise source.refusal(_found_instead(source.head, held))
+
+
+def _found_instead(head: bytes, rejects: list[Reject]) -> str:
+    """What a source without any JSON document is."""
+    begins_as_json = head.removeprefix(UTF8_BOM).lstrip()[:1] in (b"{", b"[")
+    if begins_as_json and rejects:
+        return rejects[0].reason
+    return f"no JSON but {appearance(head)}"
 
 
 def records(source: Source) -> Iterator[Document | Reject]:

@@ -13,7 +13,6 @@ from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, short_hex_id
 from ingest.readers.instants import MAX_INT64, NS_PER_US
 from ingest.readers.json_text import bounded
 from ingest.readers.opening import opening
-from ingest.readers.otlp import with_ids
 from ingest.readers.reader import batches
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import (
@@ -22,6 +21,7 @@ from ingest.readers.span_fields import (
     double_of_text,
     integer_of_text,
     text_or_none,
+    with_ids,
 )
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
 

@@ -21,7 +21,7 @@ MAX_DEPTH = 64
 def loads(data: bytes) -> Json:
     """The JSON value in `data`; NaN and infinities are None, of repeated keys the last counts.
 
-    Raises `RecordError` that says what is wrong and where.
+    Raises `RecordError` that says what is wrong.
     """
     try:
         return orjson.loads(data.removeprefix(UTF8_BOM))
@@ -34,7 +34,7 @@ def loads(data: bytes) -> Json:
         except RecursionError:
             raise RecordError("nested too deep") from None
         except ValueError:
-            raise RecordError(f"no valid JSON: {strict}") from None
+            raise RecordError(f"no valid JSON: {strict.msg}") from None
 
 
 def tidy(value: Json) -> Json:

@@ -6,7 +6,6 @@ type it should have: the type that was sent decides.
 
 import base64
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -18,10 +17,10 @@ from ingest.readers.rejection import rejected
 from ingest.readers.span_fields import (
     KINDS,
     STATUSES,
-    complete_ids,
     finite,
     signed_instant,
     text_or_none,
+    with_ids,
 )
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
 
@@ -79,13 +78,6 @@ def span_of(message: Message, resource: dict[str, Json], scope: str | None) -> S
         events=[_event_of(event) for event in message.events],
     )
     return span if span.trace_id and span.span_id else with_ids(span)
-
-
-def with_ids(span: Span) -> Span:
-    """The span with the ids it lacks, derived from what it says."""
-    canonical = {field.name: getattr(span, field.name) for field in fields(span)}
-    trace_id, span_id = complete_ids(span.trace_id or None, span.span_id or None, canonical)
-    return replace(span, trace_id=trace_id, span_id=span_id)
 
 
 def attributes_of(pairs: Iterable[Message], depth: int = 0) -> dict[str, Json]:

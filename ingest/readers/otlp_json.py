@@ -4,6 +4,7 @@ Owns the difference between the two for a name to be shown; both read either. Re
 metrics by their name.
 """
 
+import re
 from collections.abc import Iterator
 
 from ingest.files import Source
@@ -14,7 +15,7 @@ from ingest.readers.reader import batches
 from ingest.records import Batch, Reject, Span
 
 _TRACES = frozenset({"resourceSpans", "resource_spans"})
-_MARKS = tuple(f'{{"{key}"'.encode() for key in _TRACES)
+_TRACES_LINE = re.compile(rb'^\s*\{\s*"resource(Spans|_spans)"', re.MULTILINE)
 
 
 class OtlpJson:
@@ -43,7 +44,7 @@ class OtlpJsonLines:
     def recognise(self, head: bytes, source: Source) -> bool:
         """Whether there is a second document, and traces among the first ones."""
         first = opening(head)
-        if first.is_array or not (first.keys & _TRACES or any(mark in head for mark in _MARKS)):
+        if first.is_array or not (first.keys & _TRACES or _TRACES_LINE.search(head)):
             return False
         return first.has_more or _has_second_line(first, head, source)
 

@@ -10,7 +10,6 @@ from typing import Any
 from ingest.readers.documents import Document
 from ingest.readers.ids import span_id_of, trace_id_of
 from ingest.readers.json_text import MAX_DEPTH, bounded, refuse_depth
-from ingest.readers.otlp import with_ids
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import (
     KINDS,
@@ -19,6 +18,7 @@ from ingest.readers.span_fields import (
     integer_of_text,
     signed_instant,
     text_or_none,
+    with_ids,
 )
 from ingest.records import Json, Reject, Span, SpanEvent
 

@@ -5,11 +5,11 @@ the call that has it is marked.
 """
 
 import math
-from collections.abc import Mapping
+from dataclasses import fields, replace
 
 from ingest.readers.ids import derived_ids
 from ingest.readers.instants import MAX_INT64
-from ingest.records import Json
+from ingest.records import Json, Span
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 """By the number that OTLP gives them."""
@@ -55,13 +55,8 @@ def text_or_none(value: Json) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def complete_ids(
-    trace_id: str | None, span_id: str | None, canonical: Mapping[str, Json]
-) -> tuple[str, str]:
-    """Both ids; what is missing is derived from the content of the span."""
-    if trace_id is not None and span_id is not None:
-        return trace_id, span_id
-    derived_trace_id, derived_span_id = derived_ids(
-        {**canonical, "trace_id": trace_id, "span_id": span_id}
-    )
-    return trace_id or derived_trace_id, span_id or derived_span_id
+def with_ids(span: Span) -> Span:
+    """The span with the ids it lacks, derived from what it says: the same span, the same ids."""
+    content = {field.name: getattr(span, field.name) for field in fields(span)}
+    trace_id, span_id = derived_ids(content)
+    return replace(span, trace_id=span.trace_id or trace_id, span_id=span.span_id or span_id)

@@ -57,7 +57,7 @@ def test_a_reject_keeps_the_line_and_says_what_is_wrong(source_of) -> None:
         (b'{\n "a": [1, 2', "truncated JSON, its end is missing"),
         (b'{\n "a": "tex', "truncated JSON, its end is missing"),
         (b'{"a": [1, 2', "truncated JSON, its end is missing"),
-        (b"no JSON\nat all\n", "no valid JSON"),
+        (b"no JSON\nat all\n", "no JSON but text beginning 'no JSON'"),
     ],
 )
 def test_a_file_without_any_document_is_unreadable(source_of, content: bytes, what: str) -> None:

@@ -49,8 +49,14 @@ def test_a_first_line_longer_than_the_head_still_tells_one_document_from_several
     assert recognise(source_of(request + b"\n" + request)).name == "otlp-jsonl"
 
 
+def test_documents_over_many_lines_in_a_row_are_json_lines_too(source_of) -> None:
+    pretty = b'{\n  "resourceSpans": []\n}\n'
+    assert recognise(source_of(pretty)).name == "otlp-json"
+    assert recognise(source_of(pretty + pretty)).name == "otlp-jsonl"
+
+
 def test_traces_after_logs_in_one_file_are_recognised(source_of) -> None:
-    lines = b'{"resourceLogs":[]}\n{"resourceSpans":[]}\n'
+    lines = b'{"resourceLogs":[]}\n{ "resourceSpans": [] }\n'
     assert recognise(source_of(lines)).name == "otlp-jsonl"
 
 
