@@ -161,7 +161,7 @@ def deliveries(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], list[list[int]]]
 
 @given(deliveries())
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_order_repetition_and_splitting_of_deliveries_change_no_charge(
     new_ledger: Callable[[], Any],

@@ -79,7 +79,7 @@ def test_an_edge_belongs_to_the_rate_and_partition_of_its_calls(two_calls: Any) 
     st.lists(st.integers(-5, 65), min_size=3, max_size=3).map(sorted),
 )
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_splitting_a_window_anywhere_adds_up(
     new_ledger: Any, call: Any, drawn: list[tuple[list[int], str | None]], bounds: list[int]
