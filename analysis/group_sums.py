@@ -4,7 +4,8 @@ Owns which call belongs to which group, and on which basis it is paid: `gpu`, `t
 all (`unpriced`). Refuses to decide what a line is called, and rounds nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -19,10 +20,13 @@ from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.charging.rates import Rate
+from ingest.charging.window import edge_pieces
 from ingest.ledger import Connection
 
 ESTIMATED_SOURCES = ("span", "tokens")
 """Timing sources whose phases are estimated, not observed."""
+
+EDGE_CHARGES = "edge_charges"
 
 RATE_SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "rate_id": pl.Int32,
@@ -98,16 +102,26 @@ def _scanned(
     }
     callers = [column for column in by if column in CALLER_COLUMNS]
     is_timed = any(column in TIME_COLUMNS for column in by)
-    if not callers and not is_timed and not set(filters) & set(CALLER_COLUMNS):
-        return run_question(connection, question_named("law"), **bounds)
-    return run_question(
-        connection,
-        question_named("law_detailed"),
-        **bounds,
-        by_quarter=is_timed,
-        caller=callers[0] if callers else None,
+    is_detailed = is_timed or callers or set(filters) & set(CALLER_COLUMNS)
+    details = {
+        "by_quarter": is_timed,
+        "caller": callers[0] if callers else None,
         **caller_values(filters),
-    )
+    }
+    with _edge_charges(connection, window):
+        if not is_detailed:
+            return run_question(connection, question_named("law"), **bounds)
+        return run_question(connection, question_named("law_detailed"), **bounds, **details)
+
+
+@contextmanager
+def _edge_charges(connection: Connection, window: Window) -> Iterator[None]:
+    """The table `edge_charges`: what of `window` lies in no whole quarter-hour."""
+    connection.register(EDGE_CHARGES, edge_pieces(connection, window.since, window.until))
+    try:
+        yield
+    finally:
+        connection.unregister(EDGE_CHARGES)
 
 
 def _labelled(

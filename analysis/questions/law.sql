@@ -13,7 +13,8 @@
 -- The sums that the lines are made of, per cohort and rate, in one scan of each table. A call is
 -- counted where its service begins, its seconds where they pass. Calls are looked at one by one
 -- only in cohorts that do not tell how each of their calls is paid: no pool, times that are not
--- sure, or a pool that changes currency, or gains or loses its price.
+-- sure, or a pool that changes currency, or gains or loses its price. edge_charges are the pieces
+-- of a window that does not begin or end on a quarter-hour.
 with repriced_pools as (
     select pool
     from pools
@@ -106,6 +107,18 @@ charged as (
         ($first_quarter is null or quarter >= $first_quarter)
         and ($until_quarter is null or quarter < $until_quarter)
     group by cohort_id, rate_id
+),
+
+charged_at_edges as (
+    select
+        cohort_id,
+        rate_id,
+        sum_picoseconds(prefill_s) as prefill_ps,
+        sum_picoseconds(decode_s) as decode_ps,
+        sum_picoseconds(prefill_gpu_seconds) as prefill_gpu_ps,
+        sum_picoseconds(decode_gpu_seconds) as decode_gpu_ps
+    from edge_charges
+    group by cohort_id, rate_id
 )
 
 select
@@ -156,6 +169,22 @@ select
     decode_gpu_ps,
     null as token_cost
 from charged
+union all
+select
+    cohort_id,
+    rate_id,
+    'gpu' as basis,
+    null as currency,
+    0 as call_count,
+    null as input_tokens,
+    null as output_tokens,
+    0 as known_output_count,
+    prefill_ps,
+    decode_ps,
+    prefill_gpu_ps,
+    decode_gpu_ps,
+    null as token_cost
+from charged_at_edges
 order by
     cohort_id, rate_id nulls last, basis,
     currency nulls last, call_count

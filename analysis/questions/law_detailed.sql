@@ -135,6 +135,22 @@ charged as (
         and ($until_quarter is null or c.quarter < $until_quarter)
         and (($any_user and $any_conversation) or r.call_no is not null)
     group by c.cohort_id, c.rate_id, case when $by_quarter then c.quarter end, r.caller
+),
+
+charged_at_edges as (
+    select
+        c.cohort_id,
+        c.rate_id,
+        case when $by_quarter then c.quarter end as quarter,
+        r.caller,
+        sum_picoseconds(c.prefill_s) as prefill_ps,
+        sum_picoseconds(c.decode_s) as decode_ps,
+        sum_picoseconds(c.prefill_gpu_seconds) as prefill_gpu_ps,
+        sum_picoseconds(c.decode_gpu_seconds) as decode_gpu_ps
+    from edge_charges as c
+    left join callers as r on c.call_no = r.call_no
+    where ($any_user and $any_conversation) or r.call_no is not null
+    group by c.cohort_id, c.rate_id, case when $by_quarter then c.quarter end, r.caller
 )
 
 select
@@ -191,6 +207,24 @@ select
     decode_gpu_ps,
     null as token_cost
 from charged
+union all
+select
+    cohort_id,
+    quarter,
+    caller,
+    rate_id,
+    'gpu' as basis,
+    null as currency,
+    0 as call_count,
+    null as input_tokens,
+    null as output_tokens,
+    0 as known_output_count,
+    prefill_ps,
+    decode_ps,
+    prefill_gpu_ps,
+    decode_gpu_ps,
+    null as token_cost
+from charged_at_edges
 order by
     cohort_id, quarter nulls last, caller nulls last, rate_id nulls last, basis,
     currency nulls last, call_count

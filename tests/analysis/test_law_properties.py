@@ -84,6 +84,7 @@ def calls(draw: st.DrawFn) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None}
 
 
+QUARTERS = st.integers(1, SPAN_S // 900 - 1).map(lambda number: number * 900 * S)
 TRAFFIC = st.lists(calls(), min_size=1, max_size=12).map(
     lambda rows: [row | {"call_id": str(number)} for number, row in enumerate(rows)]
 )
@@ -141,13 +142,15 @@ def test_any_grouping_has_the_same_sums_as_none(
     assert sum(whole["N"].drop_nulls()) == len(traffic)
 
 
-@given(traffic=TRAFFIC, cut=st.integers(1, SPAN_S // 900 - 1))
+@given(traffic=TRAFFIC, cut=st.one_of(QUARTERS, st.floats(0, 1)))
 @ONCE
 def test_two_halves_of_a_window_add_up_to_the_whole(
-    ledger_of: LedgerOf, traffic: list[dict[str, Any]], cut: int
+    ledger_of: LedgerOf, traffic: list[dict[str, Any]], cut: float
 ) -> None:
     ledger = ledger_of(traffic, CONFIGURATION)
-    at = BEGIN + cut * 900 * S
+    first = traffic[0]
+    inside = first["arrived_at"] + int(cut * abs(first["ended_at"] - first["arrived_at"]))
+    at = BEGIN + cut if isinstance(cut, int) else inside
     begin, end = BEGIN - 86_400 * S, BEGIN + (SPAN_S + 86_400) * S
     whole = law(ledger, CONFIGURATION, window=Window(since=begin, until=end)).frame
     halves = pl.concat(
