@@ -192,11 +192,11 @@ def _by(found: Sequence[Finding], key: Callable[[Finding], str]) -> dict[str, An
 
 
 def _prompts(found: Sequence[Finding]) -> dict[str, Any]:
-    """Answered calls that carry a text, and how many different texts (per model) there are."""
+    """Answered calls that carry a text, and how many different texts there are."""
     answer = {}
     for endpoint in sorted({one.endpoint for one in found if one.message is not None}):
         mine = [
-            (one.model, one.message)
+            one.message
             for one in found
             if one.endpoint == endpoint and one.message is not None and one.status == "ok"
         ]
