@@ -26,6 +26,8 @@ Connection = duckdb.DuckDBPyConnection
 """What the rest of the product is given; nobody else imports the driver."""
 
 LOCK_RETRY_S = 0.1
+DUCKDB_MAGIC = b"DUCK"
+DUCKDB_MAGIC_AT = 8
 
 
 class Ledger:
@@ -127,6 +129,8 @@ def open_for_reading(path: Path, *, memory_limit: str | None = None, wait_s: flo
 def _connect(
     path: Path | None, *, is_writable: bool, memory_limit: str | None, wait_s: float
 ) -> Connection:
+    if path is not None:
+        _refuse_other_files(path)
     settings: dict[str, str | bool | int | float | list[str]] = {
         "python_enable_replacements": False,
     }
@@ -155,6 +159,24 @@ def _connect(
     connection.execute("set timezone = 'UTC'")
     connection.execute("set enable_progress_bar = false")
     return connection
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Stop before the driver takes a CSV, JSON or Parquet file for a database of one view."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(DUCKDB_MAGIC_AT + len(DUCKDB_MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LedgerError(
+            f"{path} cannot be opened as a ledger: {error.strerror or error}; "
+            "name another with --ledger"
+        ) from error
+    if head and not head.endswith(DUCKDB_MAGIC):
+        raise LedgerError(
+            f"{path} cannot be opened as a ledger: it is no DuckDB file; name another with --ledger"
+        )
 
 
 def _not_a_ledger(path: Path | None, error: Exception) -> str:
