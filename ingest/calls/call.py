@@ -60,7 +60,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     found_model = _model(views, derivation.columns)
     parameters = request(views.readings(with_wrapper=True))
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
-    if tokens.output_tokens is None and parameters["stream"]:
+    if tokens.output_tokens is None and parameters["stream"] and ended.status == "ok":
         tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, NO_USAGE_NOTE))
     return Call(
         identity=views.identity,

@@ -27,6 +27,7 @@ _HTTP_IN_TEXT = re.compile(
 _TIMEOUT_CODES = frozenset({408, 504})
 _CLIENT_CLOSED = 499
 _FIRST_ERROR = 400
+_HTTP_STATUSES = range(100, 600)
 _FAILED_REASONS: Mapping[str, Status] = {
     "abort": "cancelled",
     "aborted": "cancelled",
@@ -59,7 +60,10 @@ def outcome(
     if is_failed and error_type is None:
         error_type = _first(Reading(error, table).first("error_type") for error in errors)
     texts = [text for text in (error_type, span.status_message, *_messages(errors)) if text]
-    http_status = reading.first("http_status") or (_http_status(texts) if is_failed else None)
+    given = reading.first("http_status")
+    http_status = given if given in _HTTP_STATUSES else None
+    if http_status is None and is_failed:
+        http_status = _http_status(texts)
     if http_status is None and (is_failed or (child_http_status or 0) < _FIRST_ERROR):
         http_status = child_http_status
     chosen = [event.attributes.get("finish_reason") for event in span.events]

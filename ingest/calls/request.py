@@ -13,11 +13,15 @@ from ingest.records import Json
 
 NUMBERS: tuple[FieldName, ...] = ("max_tokens", "temperature", "top_p", "seed", "n_choices")
 STRUCTURES: tuple[FieldName, ...] = ("stop", "response_format")
+MAX_CHOICES = 2**31 - 1
+"""What the ledger's column holds."""
 
 
 def request(views: Sequence[Reading]) -> dict[str, Any]:
     """Column to value, from the innermost view that says it."""
     columns: dict[str, Any] = {field: nearest(views, field) for field in (*NUMBERS, "stream")}
+    if not 0 < (columns["n_choices"] or 1) <= MAX_CHOICES:
+        columns["n_choices"] = None
     for field in STRUCTURES:
         columns[field] = structure_text(nearest(views, field))
     return columns
