@@ -1,0 +1,50 @@
+-- name: quality
+-- question: How many calls are not fully known, and in which way?
+-- grain: one way of not being known
+-- unit: calls
+-- params: none
+-- nulls: none
+-- identity: none is lost: every one of these calls is a row of calls
+with ways as (
+    select
+        'times contradict each other' as way,
+        count(*) as call_count
+    from calls
+    where timing_quality = 'invalid'
+    union all
+    select
+        'no place in time' as way,
+        count(*) as call_count
+    from calls
+    where coalesce(started_at, arrived_at, ended_at) is null
+    union all
+    select
+        'phases are estimated' as way,
+        count(*) as call_count
+    from calls
+    where pool is not null and timing_source in ('span', 'tokens')
+    union all
+    select
+        'input or output tokens not known' as way,
+        count(*) as call_count
+    from calls
+    where input_tokens is null or output_tokens is null
+    union all
+    select
+        'endpoint not known' as way,
+        count(*) as call_count
+    from calls
+    where endpoint is null
+    union all
+    select
+        'joined by resemblance, not by an id' as way,
+        count(*) as call_count
+    from calls
+    where pairing not in ('single', 'ancestor')
+)
+
+select
+    way,
+    call_count
+from ways
+order by call_count desc, way asc

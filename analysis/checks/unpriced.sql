@@ -1,0 +1,38 @@
+-- name: unpriced
+-- question: Which calls have no price, and why?
+-- grain: model and reason
+-- unit: calls
+-- params: none
+-- nulls: model is null where it is not known
+-- identity: summed it is the calls without cost in ask calls
+with priced as (
+    select
+        h.call_no,
+        max(p.price_per_gpu_hour) as price_per_gpu_hour
+    from charges as h
+    inner join pools as p on h.rate_id = p.rate_id
+    group by h.call_no
+)
+
+select
+    c.model,
+    case
+        when p.call_no is not null then 'its pool has no price'
+        when c.timing_quality = 'invalid' then 'its times contradict each other'
+        when c.pool is not null then 'its times are not known'
+        else 'no pool and no price by the token'
+    end as reason,
+    count(*) as call_count
+from calls as c
+left join priced as p on c.call_no = p.call_no
+left join token_charges as t on c.call_no = t.call_no
+where t.call_no is null and p.price_per_gpu_hour is null
+group by
+    c.model,
+    case
+        when p.call_no is not null then 'its pool has no price'
+        when c.timing_quality = 'invalid' then 'its times contradict each other'
+        when c.pool is not null then 'its times are not known'
+        else 'no pool and no price by the token'
+    end
+order by call_count desc, c.model asc nulls last, reason asc
