@@ -26,7 +26,7 @@ DEFAULT_DEMO_LEDGER = Path("demo/gpuledger.duckdb")
 FIRST_MONTH, MONTH_AFTER = "2026-09", "2026-11"
 DEMO_FACT = "demo"
 HEADLINE = (
-    "line", "endpoint", "pool", "basis", "N", "Tp_s", "L_tokens", "Td_s", "B",
+    "line", "endpoint", "pool", "basis", "N", "Tp_s", "L_tokens", "Td_s", "B", "price_per_gpu_hour",
     "gpu_seconds", "cost", "currency", "share_ratio",
 )  # fmt: skip
 """Columns of `ask law` that the headline table shows."""
@@ -101,8 +101,9 @@ def print_headline(
     write_frame(answer.frame.select(HEADLINE), output_format, title=answer.window.text())
     for note in answer.notes:
         click.echo(note, err=True)
-    spent = months.group_by("month", "currency").agg(pl.col("cost").sum()).sort("month")
-    for month, currency, cost in spent.drop_nulls("cost").iter_rows():
+    priced = months.drop_nulls("cost")
+    spent = priced.group_by("month", "currency").agg(pl.col("cost").sum()).sort("month")
+    for month, currency, cost in spent.iter_rows():
         click.echo(f"{month}: {cost:,.2f} {currency}", err=True)
 
 
