@@ -23,6 +23,15 @@ def labelled(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return frame.with_columns(label=pl.when(is_group).then(name).otherwise(pl.col("line")))
 
 
+def labelled_with_pool(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The same, with the pool beside idle time: "idle (chat)"."""
+    of_pool = pl.format("{} ({})", pl.lit(IDLE_LABEL), pl.col("pool"))
+    has_pool = (pl.col("line") == "idle") & pl.col("pool").is_not_null()
+    return labelled(frame, by).with_columns(
+        label=pl.when(has_pool).then(of_pool).otherwise(pl.col("label"))
+    )
+
+
 def with_rounded_cost(frame: pl.DataFrame) -> pl.DataFrame:
     """`frame` with `rounded_cost`: to the smallest unit of each currency, adding up to its total.
 

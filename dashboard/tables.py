@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from dashboard.lines import labelled, total_of, with_rounded_cost
+from dashboard.lines import labelled_with_pool, total_of, with_rounded_cost
 from dashboard.rounding import decimals_of
 
 TOTAL_LABEL = "total"
@@ -26,7 +26,7 @@ SUM_COLUMNS = (
 
 def law_table(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     """The law's lines with rounded money, and the total that they add up to as the last row."""
-    lines = with_rounded_cost(labelled(frame, (by,)))
+    lines = with_rounded_cost(labelled_with_pool(frame, (by,)))
     shown = lines.select(
         "label",
         "basis",

@@ -38,7 +38,7 @@ class MonthlyFigures:
     idle_and_unpriced: pl.DataFrame
     """Lines without a call to charge, or without a price."""
     moved: pl.DataFrame
-    """Columns `letter`, `before`, `now`, `effect_cost`; empty where there is no month before."""
+    """Columns `name`, `before`, `now`, `effect_cost`; empty where there is no month before."""
     data_quality: pl.DataFrame
     spend: SpendByDay
     notes: Sequence[str]

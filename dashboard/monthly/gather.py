@@ -4,6 +4,7 @@ Owns which questions a report asks and how their rounding agrees. Refuses a mont
 the question's error says what the ledger has.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 import polars as pl
@@ -13,9 +14,10 @@ from analysis.explain import explain
 from analysis.law import law
 from analysis.window import Window
 from dashboard.comparison import LETTERS, letter_values
-from dashboard.lines import labelled, total_cost, with_rounded_cost
+from dashboard.lines import labelled, labelled_with_pool, total_cost, with_rounded_cost
 from dashboard.monthly.figures import MonthlyFigures
 from dashboard.moves import moves_of
+from dashboard.notes import notes_beside
 from dashboard.period import month_before, month_period
 from dashboard.rounding import decimals_of, rounded_to_total
 from dashboard.series import spend_by_day
@@ -23,7 +25,7 @@ from dashboard.summary import summary_of
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
-MOVED_SCHEMA = {
+MOVED_SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "name": pl.String,
     "before": pl.Float64,
     "now": pl.Float64,
@@ -57,5 +59,84 @@ def monthly_figures(
         spend=spend_by_day(
             labelled(daily, ("endpoint",)), currency=currency, window_text=period.text
         ),
-        notes=by_endpoint.notes,
+        notes=notes_beside(by_endpoint),
     )
+
+
+def _document_lines(frame: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The lines of `frame` with `label`, `rounded_cost`, and `law_cost` where the law applies."""
+    lines = with_rounded_cost(labelled_with_pool(frame, (by,)))
+    has_letters = pl.col("B").is_not_null() & pl.col("Td_s").is_not_null()
+    return lines.with_columns(law_cost=pl.when(has_letters).then(pl.col("cost")))
+
+
+def _previous_cost(ledger: Ledger, configuration: Configuration, window: Window) -> Decimal | None:
+    try:
+        frame = law(ledger, configuration, by=(), window=window).frame
+    except NoDataError:
+        return None
+    return total_cost(frame, configuration.currency)
+
+
+def _days(daily: pl.DataFrame, endpoints: pl.DataFrame, currency: str) -> pl.DataFrame:
+    """A row a day, whose money adds up to the lines of `endpoints`, idle and the rest apart."""
+    in_currency = pl.col("currency") == currency
+    is_idle = pl.col("line") == "idle"
+    days = (
+        daily.group_by("day")
+        .agg(
+            pl.col("N").sum(),
+            pl.col("gpu_seconds").sum(),
+            calls_cost=pl.col("cost").filter(in_currency & ~is_idle).sum(),
+            idle_cost=pl.col("cost").filter(in_currency & is_idle).sum(),
+        )
+        .sort("day")
+    )
+    lines = endpoints.filter(in_currency)
+    rounded = [
+        _rounded_column(days["calls_cost"], lines.filter(~is_idle)["rounded_cost"], currency),
+        _rounded_column(days["idle_cost"], lines.filter(is_idle)["rounded_cost"], currency),
+    ]
+    return days.with_columns(*rounded).with_columns(cost=pl.col("calls_cost") + pl.col("idle_cost"))
+
+
+def _rounded_column(amounts: pl.Series, lines: pl.Series, currency: str) -> pl.Series:
+    total = sum(lines.drop_nulls(), Decimal(0))
+    parts = rounded_to_total(amounts.to_list(), decimals_of(currency), total=total)
+    return pl.Series(amounts.name, parts, dtype=lines.dtype)
+
+
+def _without_calls_or_price(endpoints: pl.DataFrame) -> pl.DataFrame:
+    return endpoints.filter((pl.col("line") == "idle") | pl.col("cost").is_null())
+
+
+def _data_quality(ledger: Ledger, configuration: Configuration, window: Window) -> pl.DataFrame:
+    """Where times and token counts of the month's calls come from, and how many have no price."""
+    by = ("timing_source", "tokens_source")
+    lines = law(ledger, configuration, by=by, window=window).frame
+    counts = ("basis", "N", "input_tokens", "output_tokens", "gpu_seconds")
+    return lines.filter(pl.col("line") != "idle").select(*by, *counts)
+
+
+def _moved(
+    ledger: Ledger, configuration: Configuration, before: Window, now: Window
+) -> pl.DataFrame:
+    """The moves with their letter before and now; empty where the month before has no calls."""
+    currency = configuration.currency
+    try:
+        explained = explain(ledger, configuration, before=before, after=now, by=())
+        old = letter_values(law(ledger, configuration, by=(), window=before).frame, currency)
+    except NoDataError:
+        return pl.DataFrame(schema=MOVED_SCHEMA)
+    new = letter_values(law(ledger, configuration, by=(), window=now).frame, currency)
+    columns = {letter.symbol: letter.column for letter in LETTERS}
+    rows = [
+        {
+            "name": move.name,
+            "before": old.get(columns.get(move.cause, "")),
+            "now": new.get(columns.get(move.cause, "")),
+            "effect_cost": move.cost,
+        }
+        for move in moves_of(explained.frame, currency)
+    ]
+    return pl.DataFrame(rows, schema=MOVED_SCHEMA)

@@ -12,11 +12,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import polars as pl
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from dashboard.monthly.figures import MonthlyFigures
-from dashboard.monthly.svg import Effect, effects_svg, legend_html, spend_svg
+from dashboard.monthly.svg import effect_svg, legend_html, spend_svg
 from dashboard.monthly.tables import Column, Table, summed
 from dashboard.summary import trust_sentence
 from dashboard.wording import (
@@ -29,15 +30,6 @@ from dashboard.wording import (
     signed_money_text,
     small_decimal_text,
 )
-
-LETTER_NAMES = {
-    "p": "p, price of a GPU-hour",
-    "N": "N, calls",
-    "Tp": "Tp, prefill s a call",
-    "L": "L, output tokens a call",
-    "Td": "Td, s an output token",
-    "B": "B, calls at once per GPU",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +52,12 @@ class Cell:
 def report_page(figures: MonthlyFigures) -> str:
     """The report of `figures` as one HTML document; the same figures, the same text."""
     currency = figures.summary.currency
-    effects = [_effect(row, currency) for row in figures.moved.iter_rows(named=True)]
     return _template().render(
         figures=figures,
         headline=headline(figures),
         trust=trust_sentence(figures.summary),
-        effects=effects,
-        effects_svg=Markup(effects_svg(effects, "Effect of each letter on the cost")),  # noqa: S704 - our own SVG, its texts escaped
-        moved=[_moved_row(row, currency) for row in figures.moved.iter_rows(named=True)],
-        moved_total=signed_money_text(_sum(figures.moved, "effect_cost"), currency),
+        moved=_moved_rows(figures.moved, currency),
+        moved_total=_moved_total(figures.moved, currency),
         spend_svg=Markup(spend_svg(figures.spend)),  # noqa: S704 - our own SVG, its texts escaped
         spend_legend=Markup(legend_html(figures.spend)),  # noqa: S704 - our own list, its texts escaped
         tables=[_table(table, currency) for table in figures.tables()],
@@ -105,25 +94,27 @@ def _template() -> Template:
     return environment.from_string(source)
 
 
-def _effect(row: Mapping[str, Any], currency: str) -> Effect:
-    return Effect(
-        name=LETTER_NAMES.get(row["letter"], row["letter"]),
-        cost=float(row["effect_cost"]),
-        text=signed_money_text(row["effect_cost"], currency),
-    )
+def _moved_rows(moved: pl.DataFrame, currency: str) -> list[dict[str, Any]]:
+    largest = max((abs(float(cost)) for cost in moved["effect_cost"]), default=0.0)
+    return [
+        {
+            "name": row["name"],
+            "before": quantity_text(row["before"]),
+            "now": quantity_text(row["now"]),
+            "bar": Markup(effect_svg(float(row["effect_cost"]), largest)),  # noqa: S704 - our own
+            "effect": _effect_text(row["effect_cost"], currency),
+        }
+        for row in moved.iter_rows(named=True)
+    ]
 
 
-def _moved_row(row: Mapping[str, Any], currency: str) -> dict[str, str]:
-    return {
-        "name": LETTER_NAMES.get(row["letter"], row["letter"]),
-        "before": quantity_text(row["before"]),
-        "now": quantity_text(row["now"]),
-        "effect": signed_money_text(row["effect_cost"], currency),
-    }
+def _moved_total(moved: pl.DataFrame, currency: str) -> str:
+    return _effect_text(sum(moved["effect_cost"], Decimal(0)), currency)
 
 
-def _sum(frame: Any, key: str) -> Decimal | None:
-    return None if frame.is_empty() else frame[key].sum()
+def _effect_text(cost: Decimal, currency: str) -> str:
+    """The effect without its currency, which stands in the title."""
+    return signed_money_text(cost, currency).removesuffix(f" {currency}")
 
 
 def _table(table: Table, currency: str) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """Charts of the report's page as inline SVG, without a script and without a library.
 
-Owns the two pictures of the page. Refuses text that is not escaped, and colours outside the
+Owns the pictures of the page. Refuses text that is not escaped, and colours outside the
 page's style sheet or the palette.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from dashboard.lines import IDLE_LABEL
@@ -16,19 +15,8 @@ from dashboard.wording import shortened
 WIDTH = 920
 SPEND_HEIGHT = 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 8, 12, 26
-EFFECT_ROW = 30
-EFFECT_MIDDLE = 460
-EFFECT_SPAN = 300
+EFFECT_SPAN, EFFECT_HEIGHT = 100, 16
 GRID_STEPS = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
-    """One bar of the effects: its name, the money it moved, and that money as text."""
-
-    name: str
-    cost: float
-    text: str
 
 
 def spend_svg(spend: SpendByDay) -> str:
@@ -72,25 +60,20 @@ def legend_html(spend: SpendByDay) -> str:
     )
 
 
-def effects_svg(effects: Sequence[Effect], title: str) -> str:
-    """Bars to the left where a letter saved money and to the right where it cost more."""
-    largest = max((abs(effect.cost) for effect in effects), default=0.0) or 1.0
-    pieces = []
-    for index, effect in enumerate(effects):
-        middle = EFFECT_ROW * index + EFFECT_ROW / 2
-        length = EFFECT_SPAN * abs(effect.cost) / largest
-        x = EFFECT_MIDDLE if effect.cost >= 0 else EFFECT_MIDDLE - length
-        kind = "more" if effect.cost >= 0 else "less"
-        pieces.append(
-            f'<text class="name" x="0" y="{middle + 4:.0f}">{escape(effect.name)}</text>'
-            f'<rect class="{kind}" x="{x:.1f}" y="{middle - 8:.0f}" '
-            f'width="{length:.1f}" height="16"></rect>'
-            f'<text class="tick" text-anchor="end" x="{WIDTH}" y="{middle + 4:.0f}">'
-            f"{escape(effect.text)}</text>"
-        )
-    height = EFFECT_ROW * max(1, len(effects))
-    pieces.append(f'<path class="axis" d="M{EFFECT_MIDDLE} 0V{height}"/>')
-    return _svg(height, title, pieces)
+def effect_svg(cost: float, largest: float) -> str:
+    """One bar: to the left where money was saved, to the right where more was spent.
+
+    `largest` is the size of the longest bar, so that the bars of a table compare.
+    """
+    length = EFFECT_SPAN * abs(cost) / largest if largest else 0.0
+    x = EFFECT_SPAN if cost >= 0 else EFFECT_SPAN - length
+    kind = "more" if cost >= 0 else "less"
+    return (
+        f'<svg class="effect" viewBox="0 0 {2 * EFFECT_SPAN} {EFFECT_HEIGHT}" aria-hidden="true">'
+        f'<rect class="{kind}" x="{x:.1f}" y="2" width="{length:.1f}" '
+        f'height="{EFFECT_HEIGHT - 4}"></rect>'
+        f'<path class="axis" d="M{EFFECT_SPAN} 0V{EFFECT_HEIGHT}"/></svg>'
+    )
 
 
 def rounded_up(value: float) -> float:

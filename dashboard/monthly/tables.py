@@ -61,11 +61,11 @@ def law_table(name: str, group_title: str, frame: pl.DataFrame, currency: str) -
             formula="{rounded_cost}/{total:rounded_cost}",
         ),
         Column(key="N", title="N (calls)", kind="count", is_summed=True),
-        Column(key="price_per_gpu_hour", title=f"p ({currency} per GPU-hour)", kind="price"),
+        Column(key="price_per_gpu_hour", title=f"p ({currency}/GPU-h)", kind="price"),
         Column(key="Tp_s", title="Tp (s)", kind="quantity"),
         Column(key="L_tokens", title="L (tokens)", kind="quantity"),
-        Column(key="Td_s", title="Td (s per token)", kind="quantity"),
-        Column(key="B", title="B (calls at once per GPU)", kind="quantity"),
+        Column(key="Td_s", title="Td (s/token)", kind="quantity"),
+        Column(key="B", title="B (calls/GPU)", kind="quantity"),
         Column(key="gpu_seconds", title="GPU-seconds", kind="quantity", is_summed=True),
         *_law_details(currency),
         Column(key="estimated_ratio", title="Estimated", kind="ratio"),
@@ -123,7 +123,7 @@ def idle_and_unpriced_table(frame: pl.DataFrame, currency: str) -> Table:
         Column(key="input_tokens", title="Input tokens", kind="count", is_summed=True),
         Column(key="output_tokens", title="Output tokens", kind="count", is_summed=True),
         Column(key="gpu_seconds", title="GPU-seconds", kind="quantity", is_summed=True),
-        Column(key="price_per_gpu_hour", title=f"p ({currency} per GPU-hour)", kind="price"),
+        Column(key="price_per_gpu_hour", title=f"p ({currency}/GPU-h)", kind="price"),
         Column(key="rounded_cost", title=f"Cost ({currency})", kind="money", is_summed=True),
     )
     return Table(name="Idle and unpriced", columns=columns, frame=frame)

@@ -1,14 +1,12 @@
-"""What must be said beside an answer."""
+"""Sentences beside an answer, as text."""
 
 import streamlit as st
 
 from analysis.answer import Answer
-
-WINDOW_NOTE = "window: "
+from dashboard.notes import notes_beside
 
 
 def show_notes(answer: Answer) -> None:
-    """The notes of `answer` as text; its window stands in the heading already."""
-    for note in answer.notes:
-        if not note.startswith(WINDOW_NOTE):
-            st.text(note)
+    """The notes of `answer`, one a line."""
+    for note in notes_beside(answer):
+        st.text(note)

@@ -119,7 +119,7 @@ def lines_of(column: str) -> pl.DataFrame:
     """The same with what a document needs beside it."""
     frame = with_rounded_cost(labelled(law_frame(column), (column,)))
     is_law = (pl.col("line") == "calls") & (pl.col("basis") == "gpu")
-    return frame.with_columns(law_cost=pl.when(is_law).then(pl.col("cost").cast(pl.Float64)))
+    return frame.with_columns(law_cost=pl.when(is_law).then(pl.col("cost")))
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def figures() -> MonthlyFigures:
         idle_and_unpriced=lines.filter(pl.col("line") != "calls"),
         moved=pl.DataFrame(
             {
-                "letter": ["N", "B"],
+                "name": ["N, calls", "B, calls at once per GPU"],
                 "before": [90_000.0, 8.0],
                 "now": [100_147.0, 9.0],
                 "effect_cost": [Decimal("25.00"), Decimal("-6.53")],

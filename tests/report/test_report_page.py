@@ -51,9 +51,9 @@ def test_the_three_numbers_come_first(figures: MonthlyFigures) -> None:
 def test_the_letters_and_their_effects_stand_on_the_page(figures: MonthlyFigures) -> None:
     page = report_page(figures)
     assert "N, calls" in page
-    assert "+25.00 USD" in page
-    assert "-6.53 USD" in page
-    assert "+18.47 USD" in page
+    assert "<td>+25.00</td>" in page
+    assert "<td>-6.53</td>" in page
+    assert "<td>+18.47</td>" in page
 
 
 def test_one_sentence_says_how_far_to_trust_it(figures: MonthlyFigures) -> None:
