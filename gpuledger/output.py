@@ -1,7 +1,7 @@
 """A frame as a table, CSV or JSON on stdout, with the same cells in each.
 
-Owns stdout: data goes there and nothing else does. Refuses to round: a table shows what JSON has,
-shortened only by the number format of a column.
+Owns stdout: data goes there and nothing else does. CSV and JSON carry every digit; a table rounds
+for the eye, and is cut into bands of columns where the terminal is too narrow for it.
 """
 
 import csv
@@ -16,11 +16,16 @@ from typing import Any, Literal
 import click
 import msgspec
 import polars as pl
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 Format = Literal["table", "csv", "json"]
+Row = dict[str, Any]
 MISSING = "–"
+COLUMN_GAP = 2
+MAX_CELL_WIDTH = 60
+UNLIMITED_WIDTH = 100_000
 
 _json_encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -33,7 +38,7 @@ def write_frame(frame: pl.DataFrame, output_format: Format, title: str | None = 
     elif output_format == "csv":
         _write_csv(frame.columns, rows)
     else:
-        _write_table(frame, rows, title)
+        _write_table(frame, title)
 
 
 def write_json(value: Any) -> None:
@@ -51,7 +56,7 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _write_csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+def _write_csv(columns: Sequence[str], rows: Sequence[Row]) -> None:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
@@ -59,14 +64,60 @@ def _write_csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     click.echo(buffer.getvalue(), nl=False)
 
 
-def _write_table(frame: pl.DataFrame, rows: Sequence[dict[str, Any]], title: str | None) -> None:
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for name, kind in frame.schema.items():
-        table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*[cell_text(value) for value in row.values()])
-    width = None if sys.stdout.isatty() else 10_000
-    Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
+def _write_table(frame: pl.DataFrame, title: str | None) -> None:
+    console = Console(file=sys.stdout, markup=False, highlight=False)
+    texts = {name: _column_texts(frame[name]) for name in frame.columns}
+    widths = {
+        name: min(max(map(len, [name, *cells])), MAX_CELL_WIDTH) for name, cells in texts.items()
+    }
+    width = console.width if sys.stdout.isatty() else UNLIMITED_WIDTH
+    console.width = width
+    for number, band in enumerate(column_bands(frame, widths, width)):
+        table = Table(box=box.SIMPLE_HEAD, title_justify="left", header_style="bold")
+        table.title = title if number == 0 else None
+        for name in band:
+            justify: Literal["left", "right"] = (
+                "right" if frame.schema[name].is_numeric() else "left"
+            )
+            table.add_column(name, justify=justify, overflow="fold", max_width=MAX_CELL_WIDTH)
+        for cells in zip(*(texts[name] for name in band), strict=True):
+            table.add_row(*cells)
+        console.print(table)
+
+
+def column_bands(frame: pl.DataFrame, widths: dict[str, int], width: int) -> list[list[str]]:
+    """The columns in as few bands of at most `width` characters as keep their order.
+
+    The text columns that a frame begins with say what a row is, so each band begins with them.
+    """
+    labels: list[str] = []
+    for name in frame.columns:
+        if frame.schema[name].is_numeric():
+            break
+        labels.append(name)
+    margin = sum(widths[name] + COLUMN_GAP for name in labels) + COLUMN_GAP
+    bands: list[list[str]] = [[]]
+    used = margin
+    for name in frame.columns[len(labels) :]:
+        needed = widths[name] + COLUMN_GAP
+        if bands[-1] and used + needed > width:
+            bands.append([])
+            used = margin
+        bands[-1].append(name)
+        used += needed
+    return [labels + band for band in bands]
+
+
+def _column_texts(column: pl.Series) -> list[str]:
+    if column.dtype.is_decimal():
+        return _money_texts(column.to_list())
+    return [cell_text(value) for value in column.to_list()]
+
+
+def _money_texts(values: Sequence[Decimal | None]) -> list[str]:
+    """Amounts of one column with as many decimals as its largest needs: cents, or millionths."""
+    places = 2 if any(value is not None and abs(value) >= 1 for value in values) else 6
+    return [MISSING if value is None else f"{value:,.{places}f}" for value in values]
 
 
 def cell_text(value: Any) -> str:
@@ -76,9 +127,9 @@ def cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() and abs(value) >= 1e5 else f"{value:,.6g}"
+        return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"
     if isinstance(value, Decimal):
-        return f"{value:,.2f}" if abs(value) >= 1 else f"{value:,.6f}"
+        return _money_texts([value])[0]
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, datetime | date):
