@@ -16,8 +16,9 @@ from analysis.instants import with_instant_texts
 from analysis.selection import caller_values, read_cohorts, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
+from analysis.wording import counted
 from ingest.config import Configuration
-from ingest.ledger import Ledger
+from ingest.ledger import Connection, Ledger
 
 ORDERS = ("started_at", "cost", "gpu_seconds", "e2e_s", "input_tokens", "output_tokens")
 """What calls may be sorted by: `started_at` from the earliest, the others from the largest."""
@@ -44,14 +45,15 @@ def calls(  # noqa: PLR0913 - a question is asked by keywords
         raise WrongQuestionError(f"cannot order by {order!r}; {nearest(order, ORDERS)}")
     asked = window or Window(timezone=configuration.timezone)
     filters = selected(where)
-    cohorts = read_cohorts(ledger.connection, filters)
     frame = run_question(
         ledger.connection,
         question_named("calls"),
-        cohort_ids=cohorts["cohort_id"].to_list(),
+        cohort_ids=read_cohorts(ledger.connection, filters)["cohort_id"].to_list(),
         since=asked.since,
         until=asked.until,
         **caller_values(filters),
+        trace_id=None,
+        call_id=None,
         ranked_by=order,
         most_rows=ALL_ROWS if limit is None else limit,
     )
@@ -64,11 +66,29 @@ def calls(  # noqa: PLR0913 - a question is asked by keywords
     )
 
 
+def calls_of(
+    connection: Connection, *, trace_id: str | None = None, call_id: str | None = None
+) -> pl.DataFrame:
+    """The calls of one trace, or one call, of any origin; instants are nanoseconds since 1970."""
+    return run_question(
+        connection,
+        question_named("calls"),
+        cohort_ids=read_cohorts(connection, {})["cohort_id"].to_list(),
+        since=None,
+        until=None,
+        **caller_values({}),
+        trace_id=trace_id,
+        call_id=call_id,
+        ranked_by="started_at",
+        most_rows=ALL_ROWS,
+    )
+
+
 def _notes(frame: pl.DataFrame, window: Window, limit: int | None) -> tuple[str, ...]:
     notes = [f"window: {window.text()}"]
     if limit is not None and frame.height == limit:
-        notes.append(f"the first {limit} calls; raise --limit for more")
+        notes.append(f"the first {counted(limit, 'call')}; raise --limit for more")
     unpriced = frame.filter(pl.col("cost").is_null()).height
     if unpriced:
-        notes.append(f"{unpriced} of these calls have no price; unpriced_reason says why")
+        notes.append(f"without a price: {counted(unpriced, 'call')}; unpriced_reason says why")
     return tuple(notes)

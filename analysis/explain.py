@@ -19,6 +19,7 @@ from analysis.money import total
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
 from analysis.selection import Filters
 from analysis.window import Window
+from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
@@ -51,8 +52,8 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
         raise NoDataError("neither period has a priced line; give the pools a price per GPU-hour")
     frame = _frame([*rows, *_totals(rows)], columns)
     notes = (
-        f"from {old.window.text()}",
-        f"to {new.window.text()}",
+        f"before: {old.window.text()}",
+        f"after: {new.window.text()}",
         *_unpriced_notes(old.frame, new.frame),
     )
     return Answer(frame=frame, notes=notes, window=after)
@@ -142,4 +143,5 @@ def _unpriced_notes(old: pl.DataFrame, new: pl.DataFrame) -> list[str]:
     counts = [int(frame.filter(pl.col("cost").is_null())["N"].sum()) for frame in (old, new)]
     if not any(counts):
         return []
-    return [f"without a price, hence in no change: {counts[0]} calls before, {counts[1]} after"]
+    before, after = counts
+    return [f"without a price, hence in no change: {counted(before, 'call')} before, {after} after"]

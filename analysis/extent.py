@@ -12,6 +12,7 @@ from analysis.errors import NoDataError
 from analysis.selection import Filters, filter_text
 from analysis.sql import question_named, run_question
 from analysis.window import Window, instant_text
+from analysis.wording import counted
 from ingest.ledger import Connection
 
 
@@ -50,9 +51,9 @@ def no_calls(connection: Connection, window: Window, filters: Filters) -> NoData
     if extent.call_count == 0:
         return NoDataError(f"{asked}: the ledger has none of that origin; ingest some first")
     if extent.first_at is None or extent.last_at is None:
-        return NoDataError(f"{asked}: the ledger's {extent.call_count} calls tell no time")
+        return NoDataError(f"{asked}: no call of the ledger tells its time")
     first = instant_text(extent.first_at, window.timezone)
     last = instant_text(extent.last_at, window.timezone)
     return NoDataError(
-        f"{asked}: the ledger's {extent.call_count} calls reach from {first} to {last}"
+        f"{asked}: the ledger's {counted(extent.call_count, 'call')} reach from {first} to {last}"
     )

@@ -15,6 +15,7 @@ from analysis.extent import bounded, extent_of, no_calls
 from analysis.selection import caller_values, read_cohorts, selected
 from analysis.sql import question_named, run_question
 from analysis.window import QUARTER_NS, Window
+from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
@@ -108,7 +109,7 @@ def _notes(frame: pl.DataFrame, window: Window, is_exact: bool) -> tuple[str, ..
     notes = [f"window: {window.text()}"]
     unknown = int(frame["unknown_count"].sum())
     if unknown:
-        notes.append(f"{unknown} latencies were not observed and are in no percentile")
+        notes.append(f"not observed, hence in no percentile: {counted(unknown, 'duration')}")
     if not is_exact:
         notes.append("percentiles are of buckets 1 % wide (many calls)")
     return tuple(notes)

@@ -14,6 +14,7 @@ from analysis.idle import idle_sums, unconfigured_pools
 from analysis.lines import Line, group_lines, idle_lines, lines_frame, unpriced_lines
 from analysis.selection import PRODUCTION, Filters, selected
 from analysis.window import Window
+from analysis.wording import counted
 from ingest.charging.pools import rates_in
 from ingest.charging.rates import Rate
 from ingest.config import Configuration
@@ -93,12 +94,12 @@ def _line_notes(lines: Sequence[Line]) -> Iterator[str]:
         if line.sums is not None
     )
     if unknown:
-        yield f"{unknown} calls do not tell their output tokens; L is the mean of the others"
+        yield f"output tokens not told: {counted(unknown, 'call')}; L is the mean of the others"
     unpriced = sum(
         line.sums.call_count for line in lines if line.line == "unpriced" and line.sums is not None
     )
     if unpriced:
-        yield f"{unpriced} calls are unpriced; `gpuledger check` says why"
+        yield f"unpriced: {counted(unpriced, 'call')}; `gpuledger check` says why"
     for line in lines:
         if line.line == "idle" and line.gpu_ps is not None and line.gpu_ps < 0:
             yield (

@@ -4,8 +4,9 @@
 -- unit: durations in s, GPU-seconds, cost in currency, instants in nanoseconds since 1970
 -- params: $cohort_ids are the cohorts selected; $since and $until in nanoseconds or null;
 --   $any_user and $any_conversation are false where only the calls of $user_id,
---   $conversation_id count; $ranked_by is a column to sort by, the largest first, or 'started_at',
---   the earliest first; $most_rows rows at most
+--   $conversation_id count; $trace_id and $call_id are null, or those that alone count;
+--   $ranked_by is a column to sort by, the largest first, or 'started_at', the earliest first;
+--   $most_rows rows at most
 -- nulls: a duration is null where it was not observed nor charged, cost where no price is known
 -- identity: gpu_seconds = prefill_gpu_seconds + decode_gpu_seconds; summed over all calls it is
 --   the busy time of law
@@ -28,6 +29,8 @@ selected as (
         and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+        and ($trace_id is null or r.trace_id = $trace_id)
+        and ($call_id is null or r.call_id = $call_id)
 ),
 
 ranking as (
