@@ -140,7 +140,8 @@ def _tell(results: Sequence[DeliveryResult]) -> None:
     """Say on stderr which sources could not be read and why records were rejected."""
     for result in results:
         if result.error is not None:
-            click.echo(f"not read: {result.source}: {result.error}", err=True)
+            what = "not read by itself" if result.is_companion else "not read"
+            click.echo(f"{what}: {result.source}: {result.error}", err=True)
         for reason in result.reject_reasons:
             click.echo(
                 f"rejected: {result.source}: {reason.count} × {reason.reason} "
@@ -150,7 +151,7 @@ def _tell(results: Sequence[DeliveryResult]) -> None:
 
 
 def _exit_code(results: Sequence[DeliveryResult], *, strict: bool) -> ExitCode:
-    if any(result.error is not None for result in results):
+    if any(result.error is not None and not result.is_companion for result in results):
         return ExitCode.NOT_USABLE
     if strict and any(result.counts and result.counts.rejected for result in results):
         return ExitCode.RECORDS_REJECTED

@@ -60,6 +60,7 @@ class DeliveryResult:
     counts: DeliveryCounts | None = None
     reject_reasons: tuple[RejectReason, ...] = ()
     error: str | None = None
+    is_companion: bool = False
 
 
 def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few callers set
@@ -104,7 +105,12 @@ def _result(
         name = reader.name
         counts = take(opened, reader)
     except RefusedSourceError as error:
-        return DeliveryResult(source=opened.name, format_name=name, error=error.found)
+        return DeliveryResult(
+            source=opened.name,
+            format_name=name,
+            error=error.found,
+            is_companion=error.is_companion,
+        )
     reasons = reject_reasons(ledger.connection) if counts.rejected else []
     return DeliveryResult(
         source=opened.name, format_name=name, counts=counts, reject_reasons=tuple(reasons)

@@ -7,9 +7,13 @@ from ingest.errors import UnreadableSourceError
 
 
 class RefusedSourceError(UnreadableSourceError):
-    """`name` is the file as the user gave it, `found` is what it turned out to be."""
+    """`name` is the file as the user gave it, `found` is what it turned out to be.
 
-    def __init__(self, name: str, found: str) -> None:
+    A companion is no data of its own: a reader looks at it beside the file that it describes.
+    """
+
+    def __init__(self, name: str, found: str, *, is_companion: bool = False) -> None:
         super().__init__(f"{name}: {found}")
         self.name = name
         self.found = found
+        self.is_companion = is_companion

@@ -6,9 +6,9 @@ Owns the choice of a reader, by content or by name. Refuses to choose by a file'
 import difflib
 
 from ingest.errors import LedgerError
-from ingest.files import Source
+from ingest.files import RefusedSourceError, Source
 from ingest.readers.azure_llm_trace import AzureLlmTrace
-from ingest.readers.foreign import described
+from ingest.readers.foreign import companion, described
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.mooncake import Mooncake
 from ingest.readers.native import Native
@@ -54,6 +54,9 @@ def recognise(source: Source) -> Reader:
     for reader in READERS:
         if reader.recognise(source.head, source):
             return reader
+    beside = companion(source.head)
+    if beside is not None:
+        raise RefusedSourceError(source.name, beside, is_companion=True)
     raise source.refusal(
         f"{described(source.head)}; no reader recognises it (see `gpuledger formats`)"
     )

@@ -11,16 +11,25 @@ from ingest.readers.otlp_wire import framing_and_signal
 
 _SHOWN_KEYS = 6
 
-_BY_KEYS: tuple[tuple[frozenset[str], str], ...] = (
-    *((frozenset({key}), what) for key, what in OTHER_SIGNALS.items()),
+_COMPANIONS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"vllm_version", "engine_kwargs"}),
         "the description of a vLLM run; it is read with the request lifecycles beside it",
     ),
+)
+
+_BY_KEYS: tuple[tuple[frozenset[str], str], ...] = (
+    *((frozenset({key}), what) for key, what in OTHER_SIGNALS.items()),
     (frozenset({"traceId", "localEndpoint"}), "Zipkin spans, which are not read yet"),
     (frozenset({"trace", "observations"}), "a Langfuse export, which is not read yet"),
     (frozenset({"context", "parent_id", "start_time"}), "SDK console spans, not read yet"),
 )
+
+
+def companion(head: bytes) -> str | None:
+    """What the head describes, where it is a companion of another file; else None."""
+    keys = opening(head).keys
+    return next((what for known, what in _COMPANIONS if known <= keys), None)
 
 
 def described(head: bytes) -> str:

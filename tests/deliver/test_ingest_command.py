@@ -130,6 +130,16 @@ def test_what_is_no_data_is_named_and_the_others_are_taken(
     assert [row["new"] for row in rows_of(done)] == [None, 2]
 
 
+def test_a_file_that_describes_another_is_named_and_is_no_failure(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "meta.json").write_text('{"vllm_version": "0.19.0", "engine_kwargs": {}}')
+    (folder / "calls.jsonl").write_text(NATIVE % "a")
+    done = run("ingest", "run")
+    assert done.returncode == 0
+    assert "not read by itself: run/meta.json: the description of a vLLM run" in done.stderr
+
+
 def test_a_missing_path_is_named(run: Run) -> None:
     done = run("ingest", "nowhere.jsonl")
     assert done.returncode == 4
