@@ -49,9 +49,11 @@ def charge(
 ) -> ChargeSummary:
     """How much was charged until no partition was stale; nothing where nothing had changed."""
     apply_configuration(ledger, configuration)
+    connection = ledger.connection
+    if not has_stale_partitions(connection):
+        return ChargeSummary(partitions=0, pieces=0, priced_calls=0)
     with ledger.transaction():
         refresh_paces(ledger)
-    connection = ledger.connection
     partitions = stale_partitions(connection)
     rates = rates_by_pool(connection)
     most_calls = calls_per_chunk(configuration.memory_limit)
@@ -62,15 +64,9 @@ def charge(
         done += len(chunk)
         if progress is not None:
             progress(done, len(partitions))
-    return ChargeSummary(partitions=done, pieces=pieces, priced_calls=_price(ledger, configuration))
-
-
-def _price(ledger: Ledger, configuration: Configuration) -> int:
-    """Calls priced by the token; without a stale day there is nothing to look at."""
-    if not has_stale_partitions(ledger.connection):
-        return 0
-    with ledger.transaction() as connection:
-        return price_stale_days(connection, configuration)
+    with ledger.transaction():
+        priced_calls = price_stale_days(connection, configuration)
+    return ChargeSummary(partitions=done, pieces=pieces, priced_calls=priced_calls)
 
 
 def is_charging_current(ledger: Ledger, configuration: Configuration) -> bool:

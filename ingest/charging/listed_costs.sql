@@ -1,10 +1,11 @@
 -- What the calls of stale days without a cost would cost by the price windows.
 -- A bucket without tokens costs nothing, nor does one that is neither counted nor priced (the
--- output of embeddings). Tokens without a price, or a price without a count, are an unknown cost.
+-- output of embeddings). Tokens without a price, or a price without a count, are an unknown cost;
+-- so is a count that no call can have.
 create or replace temp macro bucket_cost(tokens, price) as
 case
     when tokens = 0 or (tokens is null and price is null) then 0
-    else cast(tokens as decimal(12, 0)) * price
+    else try_cast(tokens as decimal(12, 0)) * price
 end;
 
 -- A call that was turned away (HTTP 4xx) without a token used none.

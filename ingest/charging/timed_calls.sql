@@ -1,32 +1,39 @@
 -- Every call that is charged by GPU-seconds with its time in service and its first token, observed
 -- or else estimated (ingest/charging/estimates.py says how). A call of which nothing came out is
--- prefill throughout. The observed_* columns are those that prune a scan.
+-- prefill throughout; a duration that counts would make longer than a year is no estimate. The
+-- observed_* columns are those that prune a scan.
 create or replace temp view timed_calls as
-with placed as (
+with paced as (
     select
         r.call_no,
         r.cohort_id,
         c.pool,
         r.replica,
+        r.arrived_at as observed_arrived_at,
         r.started_at as observed_started_at,
         r.first_token_at as observed_first_token_at,
         r.ended_at as observed_ended_at,
         coalesce(r.started_at, r.arrived_at) as started_at,
-        coalesce(
-            r.ended_at,
-            coalesce(r.started_at, r.arrived_at) + cast(round(1e9 * (
-                c.prefill_s_per_token * r.uncached_input_tokens
-                + c.decode_s_per_token * r.output_tokens
-            )) as bigint)
-        ) as ended_at,
-        r.uncached_input_tokens,
         r.output_tokens,
         c.timing_source,
-        c.prefill_s_per_token,
-        c.decode_s_per_token,
-        c.prefill_ratio
+        c.prefill_ratio,
+        c.prefill_s_per_token * r.uncached_input_tokens as prefill_s,
+        c.decode_s_per_token * r.output_tokens as decode_s
     from call_rows as r
     inner join charged_cohorts as c on r.cohort_id = c.cohort_id
+),
+
+placed as (
+    select
+        *,
+        coalesce(
+            observed_ended_at,
+            case
+                when prefill_s + decode_s < 365 * 86400
+                    then started_at + cast(round(1e9 * (prefill_s + decode_s)) as bigint)
+            end
+        ) as ended_at
+    from paced
 )
 
 select
@@ -34,6 +41,7 @@ select
     cohort_id,
     pool,
     replica,
+    observed_arrived_at,
     observed_started_at,
     observed_first_token_at,
     observed_ended_at,
@@ -42,12 +50,10 @@ select
         when output_tokens = 0 then ended_at
         when observed_first_token_at is not null then observed_first_token_at
         when output_tokens is null and timing_source in ('engine', 'stream') then ended_at
-        else started_at + cast(round((ended_at - started_at) * coalesce(
-            prefill_s_per_token * uncached_input_tokens / nullif(
-                prefill_s_per_token * uncached_input_tokens + decode_s_per_token * output_tokens, 0
-            ),
-            prefill_ratio
-        )) as bigint)
+        else started_at + cast(round(
+            (ended_at - started_at)
+            * coalesce(prefill_s / nullif(prefill_s + decode_s, 0), prefill_ratio)
+        ) as bigint)
     end as first_token_at,
     ended_at
 from placed

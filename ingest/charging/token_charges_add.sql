@@ -28,8 +28,10 @@ with costs as (
 chosen as (
     select
         * exclude (listed_cost, reported_cost, is_configured),
-        case when is_configured then listed_cost else coalesce(reported_cost, listed_cost) end
-            as own_cost
+        try_cast(
+            case when is_configured then listed_cost else coalesce(reported_cost, listed_cost) end
+            as decimal(18, 9)
+        ) as own_cost
     from costs
 )
 
@@ -37,10 +39,7 @@ select
     c.call_no,
     c.cohort_id,
     c.partition_id,
-    cast(case
-        when e.rate is null then c.own_cost
-        else cast(c.own_cost as decimal(18, 9)) * e.rate
-    end as decimal(18, 9)) as token_cost,
+    cast(coalesce(c.own_cost * e.rate, c.own_cost) as decimal(18, 9)) as token_cost,
     coalesce(e.target, c.currency) as currency,
     c.price_source,
     case when e.note is null then c.price_rule else c.price_rule || '; ' || e.note end

@@ -118,6 +118,18 @@ def test_unknown_counts_without_times_are_no_charge(calls: Any, call: Any) -> No
     assert set(calls.gpu_seconds()) == {"measured"}
 
 
+def test_impossible_counts_without_times_are_no_charge(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), counted(call, visible_output_tokens=10**15))
+    calls.charge(CONFIGURATION)
+    assert set(calls.gpu_seconds()) == {"measured"}
+
+
+def test_a_span_without_a_start_is_in_service_from_its_arrival(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), spanned(call, started_at=None, arrived_at=NOON))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == pytest.approx((2.0, 8.0))
+
+
 def test_a_laid_out_call_reaches_past_midnight_and_leaves_no_trace_when_it_goes(
     calls: Any, call: Any
 ) -> None:

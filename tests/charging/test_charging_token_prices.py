@@ -94,8 +94,10 @@ def test_an_unknown_model_has_no_price_and_the_others_keep_theirs(calls: Any, re
     assert {name: row[0] for name, row in costs(calls).items()} == {"priced": Decimal("0.09")}
 
 
-@pytest.mark.parametrize(("uncached", "output"), [(None, 100), (100, None), (None, None)], ids=str)
-def test_unknown_tokens_are_no_free_tokens(
+@pytest.mark.parametrize(
+    ("uncached", "output"), [(None, 100), (100, None), (None, None), (10**15, 100)], ids=str
+)
+def test_unknown_or_impossible_counts_are_no_free_tokens(
     calls: Any, rented: Any, uncached: int | None, output: int | None
 ) -> None:
     calls.deliver(rented(**tokens(uncached, output)))
