@@ -77,3 +77,7 @@ order by a.rowid;
 insert into touched_traces
 select distinct trace_id from span_winners
 where staged_no is not null;
+
+drop table staged_spans;
+
+drop table known_spans;
