@@ -1,0 +1,158 @@
+"""Which letter moved, between two months of a GPU that costs 3.60 an hour."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analysis.errors import NoDataError, WrongQuestionError
+from analysis.explain import EFFECT_COLUMNS, explain
+from analysis.window import Window
+from ingest.config import Configuration, Pool, TokenPrice
+from ingest.ledger import Ledger
+
+LedgerOf = Callable[..., Ledger]
+
+S = 1_000_000_000
+MONTHS = (Window.month("2026-09", "UTC"), Window.month("2026-10", "UTC"))
+POOLS = (
+    Pool(name="a", price_per_gpu_hour=Decimal("3.60")),
+    Pool(
+        name="a",
+        price_per_gpu_hour=Decimal("7.20"),
+        effective_from=datetime(2026, 10, 1, tzinfo=UTC),
+    ),
+)
+CONFIGURATION = Configuration(pools=POOLS[:1])
+DEARER = Configuration(pools=POOLS)
+
+
+def call(month: int, number: int, **columns: Any) -> dict[str, Any]:
+    """A call of 1 s prefill and 4 s decode of 20 tokens, alone, on the second of its month."""
+    start = (MONTHS[month].since or 0) + 86_400 * S + number * 60 * S
+    return {
+        "call_id": f"{month}-{number}",
+        "endpoint": "/chat",
+        "pool": "a",
+        "replica": "r0",
+        "timing_source": "engine",
+        "started_at": start,
+        "first_token_at": start + S,
+        "ended_at": start + 5 * S,
+        "uncached_input_tokens": 100,
+        "visible_output_tokens": 20,
+    } | columns
+
+
+def explained(
+    ledger_of: LedgerOf, calls: list[dict[str, Any]], configuration: Configuration = CONFIGURATION
+) -> pl.DataFrame:
+    before, after = MONTHS
+    return explain(ledger_of(calls, configuration), configuration, before=before, after=after).frame
+
+
+def line(frame: pl.DataFrame, name: str) -> dict[str, Any]:
+    return frame.row(by_predicate=pl.col("line") == name, named=True)
+
+
+def test_twice_the_calls_are_all_calls(ledger_of: LedgerOf) -> None:
+    frame = explained(ledger_of, [call(0, 1), call(1, 1), call(1, 2)])
+    row = line(frame, "calls")
+    assert (row["cost_from"], row["cost_to"]) == (Decimal("0.005"), Decimal("0.01"))
+    assert row["N_effect"] == Decimal("0.005")
+    assert [row[c] for c in EFFECT_COLUMNS if c != "N_effect"] == [0, 0, 0, 0, 0, None]
+
+
+def test_twice_the_price_is_all_price_and_idle_time_has_a_row_of_its_own(
+    ledger_of: LedgerOf,
+) -> None:
+    frame = explained(ledger_of, [call(0, 1), call(1, 1)], DEARER)
+    assert line(frame, "calls")["p_effect"] == Decimal("0.005")
+    # September has 720 hours, October 744; 5 s of each are busy.
+    idle = line(frame, "idle")
+    assert idle["cost_from"] == Decimal(720) * Decimal("3.6") - Decimal("0.005")
+    assert idle["cost_to"] == Decimal(744) * Decimal("7.2") - Decimal("0.010")
+    total = line(frame, "total")
+    assert total["change"] == Decimal(744) * Decimal("7.2") - Decimal(720) * Decimal("3.6")
+    assert total["p_effect"] == Decimal("0.005")
+
+
+def test_more_output_splits_between_its_length_and_nothing_else(ledger_of: LedgerOf) -> None:
+    start = call(1, 1)["started_at"]
+    longer = call(1, 1, visible_output_tokens=40, ended_at=start + 9 * S)
+    row = line(explained(ledger_of, [call(0, 1), longer]), "calls")
+    assert row["change"] == row["L_effect"] == Decimal("0.004")
+
+
+def test_endpoints_of_one_month_alone_are_new_or_retired(ledger_of: LedgerOf) -> None:
+    calls = [
+        call(0, 1, endpoint="/old"),
+        call(0, 2),
+        call(1, 1, endpoint="/young"),
+        call(1, 2),
+    ]
+    frame = explained(ledger_of, calls)
+    found = {row["endpoint"]: (row["line"], row["change"]) for row in frame.to_dicts()}
+    assert found["/old"] == ("retired", Decimal("-0.005"))
+    assert found["/young"] == ("new", Decimal("0.005"))
+    assert found["/chat"] == ("calls", 0)
+
+
+def test_calls_priced_by_the_token_move_by_price_calls_and_tokens(ledger_of: LedgerOf) -> None:
+    prices = tuple(
+        TokenPrice(
+            model="rented", input_per_mtok=price, output_per_mtok=price, effective_from=since
+        )
+        for price, since in (
+            (Decimal(10), None),
+            (Decimal(20), datetime(2026, 10, 1, tzinfo=UTC)),
+        )
+    )
+    configuration = Configuration(token_prices=prices)
+    rented = {"pool": None, "replica": None, "model": "rented", "timing_source": "stream"}
+    frame = explained(ledger_of, [call(0, 1, **rented), call(1, 1, **rented)], configuration)
+    row = line(frame, "calls")
+    # 120 tokens at 10, then at 20 a million.
+    assert (row["cost_from"], row["cost_to"]) == (Decimal("0.0012"), Decimal("0.0024"))
+    assert (row["p_effect"], row["N_effect"], row["tokens_effect"]) == (Decimal("0.0012"), 0, 0)
+    assert row["Td_effect"] is None
+
+
+def test_effects_of_each_row_add_up_to_its_change_to_the_last_digit(ledger_of: LedgerOf) -> None:
+    calls = [
+        call(month, number, endpoint=f"/{number % 3}", ended_at=end, visible_output_tokens=tokens)
+        for month in (0, 1)
+        for number in range(9)
+        for tokens in [7 + 5 * number + 11 * month]
+        for end in [call(month, number)["started_at"] + (2 + number + 3 * month) * S]
+    ]
+    frame = explained(ledger_of, calls, DEARER)
+    for row in frame.filter(pl.col("line") == "calls").to_dicts():
+        assert sum(row[column] or 0 for column in EFFECT_COLUMNS) == row["change"]
+    parts = frame.filter(pl.col("line") != "total")["change"].sum()
+    assert line(frame, "total")["change"] == parts
+
+
+def test_decode_without_known_output_moves_by_decode_per_call(ledger_of: LedgerOf) -> None:
+    silent = {"visible_output_tokens": None}
+    start = call(1, 1)["started_at"]
+    frame = explained(
+        ledger_of, [call(0, 1, **silent), call(1, 1, ended_at=start + 9 * S, **silent)]
+    )
+    row = line(frame, "calls")
+    assert row["change"] == row["Td_effect"] == Decimal("0.004")
+    assert row["L_effect"] == 0
+
+
+def test_a_month_without_calls_says_what_the_ledger_has(ledger_of: LedgerOf) -> None:
+    with pytest.raises(NoDataError, match="reach from 2026-10-02"):
+        explained(ledger_of, [call(1, 1)])
+
+
+def test_columns_of_time_are_refused(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of([call(0, 1), call(1, 1)], CONFIGURATION)
+    with pytest.raises(WrongQuestionError, match="no column of time"):
+        explain(ledger, CONFIGURATION, before=MONTHS[0], after=MONTHS[1], by=("day",))
