@@ -16,6 +16,7 @@ from analysis.calls import calls
 from analysis.errors import NoDataError
 from analysis.explain import explain
 from analysis.law import law
+from analysis.trace import trace
 from analysis.traces import TraceSearch, traces
 from analysis.window import Window
 from dashboard.source import Source
@@ -72,6 +73,12 @@ def traces_in(source: Source, window: Window, where: Where, search: TraceSearch)
             ledger, configuration, search=search, window=window, where=where
         ),
     )
+
+
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Reading the trace …")
+def trace_of(source: Source, identity: str) -> Answer:
+    """The spans of the trace, or the call, whose id begins with `identity`."""
+    return _asked(source, lambda ledger, configuration: trace(ledger, configuration, identity))
 
 
 def law_before(

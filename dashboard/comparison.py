@@ -156,4 +156,4 @@ def _costs(frame: pl.DataFrame, by: str, currency: str) -> pl.DataFrame:
 
 
 def _unit(letter: Letter, currency: str) -> str:
-    return f"{currency} {letter.unit}" if letter.symbol == "p" else letter.unit
+    return f"{currency}/GPU-hour" if letter.symbol == "p" else letter.unit

@@ -23,6 +23,7 @@ QUEUE = "#ccbb44"
 PREFILL = "#ee7733"
 DECODE = "#4477aa"
 UNSPLIT = "#66ccee"
+TOOL = "#44bb99"
 
 
 def colours_of(labels: Sequence[str], without_hue: Sequence[str] = ()) -> dict[str, str]:

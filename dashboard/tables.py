@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.lines import labelled_with_pool, total_of, with_rounded_cost
 from dashboard.rounding import decimals_of
+from dashboard.wording import call_money_text, count_text, quantity_text
 
 TOTAL_LABEL = "total"
 
@@ -171,6 +172,52 @@ def trace_columns() -> dict[str, Any]:
         "gpu_seconds": number("GPU-seconds", format="%,.2f"),
         "cost": number("cost", format="%.6f"),
     }
+
+
+def spans_table(trace: pl.DataFrame) -> pl.DataFrame:
+    """The spans of an answer of `trace`, with what their calls used and cost."""
+    return trace.select(
+        "depth",
+        "name",
+        "kind",
+        "service",
+        "status",
+        "at_s",
+        "duration_s",
+        "queue_s",
+        "prefill_s",
+        "decode_s",
+        "gpu_seconds",
+        "cost",
+        "currency",
+        "input_tokens",
+        "output_tokens",
+        "model",
+        "replica",
+        "unpriced_reason",
+        "span_id",
+    )
+
+
+def span_columns() -> dict[str, Any]:
+    """How the columns of `spans_table` are shown."""
+    number = st.column_config.NumberColumn
+    return call_columns() | {
+        "at_s": number("begins at, s", format="%.4f"),
+        "duration_s": number("duration, s", format="%.4f"),
+        "span_id": st.column_config.TextColumn("span"),
+    }
+
+
+def trace_sentence(trace: pl.DataFrame, currency: str) -> str:
+    """What the calls of one trace come to: how many, their GPU-seconds and money."""
+    calls = trace.filter("is_call")
+    cost = total_of(calls.filter(pl.col("currency") == currency)["cost"].to_list())
+    return (
+        f"{count_text(calls.height)} calls among {count_text(trace.height)} spans: "
+        f"{quantity_text(float(calls['gpu_seconds'].sum()))} GPU-seconds, "
+        f"{call_money_text(cost, currency)}"
+    )
 
 
 def _to_the_second(column: str) -> pl.Expr:

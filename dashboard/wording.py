@@ -9,6 +9,8 @@ from decimal import Decimal
 from dashboard.rounding import decimals_of, rounded
 
 UNKNOWN = "–"
+PERCENT = "\u00a0%"
+"""A space that no line breaks at, and the sign."""
 FEW_LETTERS = 28
 
 
@@ -20,6 +22,13 @@ def money_text(amount: Decimal | None, currency: str) -> str:
     if amount != 0 and abs(amount) < Decimal(1).scaleb(-decimals):
         return f"{small_decimal_text(amount)} {currency}"
     return f"{rounded(amount, decimals):,} {currency}"
+
+
+def call_money_text(amount: Decimal | None, currency: str) -> str:
+    """The money of one call or trace: below one it keeps three significant digits."""
+    if amount is None or amount == 0 or abs(amount) >= 1:
+        return money_text(amount, currency)
+    return f"{small_decimal_text(amount)} {currency}"
 
 
 def small_decimal_text(amount: Decimal) -> str:
@@ -53,7 +62,7 @@ def quantity_text(quantity: float | None, unit: str = "") -> str:
 
 def ratio_text(ratio: float | None) -> str:
     """A ratio as a percentage with one decimal: "12.3 %"."""
-    return UNKNOWN if ratio is None else f"{ratio * 100:.1f} %"
+    return UNKNOWN if ratio is None else f"{ratio * 100:.1f}{PERCENT}"
 
 
 def change_ratio(now: float | Decimal | None, before: float | Decimal | None) -> float | None:
@@ -66,7 +75,7 @@ def change_ratio(now: float | Decimal | None, before: float | Decimal | None) ->
 def change_text(now: float | Decimal | None, before: float | Decimal | None) -> str | None:
     """ "+12.3 %"; None where there is nothing to compare with."""
     ratio = change_ratio(now, before)
-    return None if ratio is None else f"{ratio * 100:+.1f} %"
+    return None if ratio is None else f"{ratio * 100:+.1f}{PERCENT}"
 
 
 def shortened(name: str, letters: int = FEW_LETTERS) -> str:

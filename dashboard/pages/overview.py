@@ -16,6 +16,9 @@ from dashboard.tables import comparison_columns
 from dashboard.view import View
 from dashboard.wording import change_text, count_text, money_text, quantity_text, ratio_text
 
+LETTER_WIDTH_PX = 168
+"""Two stand side by side on a phone."""
+
 
 def show(source: Source, view: View) -> None:
     """The page in `view`."""
@@ -95,7 +98,7 @@ def _letter(card: LetterCard) -> None:
         delta_description=card.effect,
         help=card.meaning,
         border=True,
-        width=190,
+        width=LETTER_WIDTH_PX,
     )
 
 

@@ -1,11 +1,36 @@
-"""One trace: its waterfall, and its spans as a table."""
+"""One trace: what it cost, its waterfall, and its spans as a table."""
 
 import streamlit as st
 
+from dashboard import answers
 from dashboard.source import Source
+from dashboard.tables import span_columns, spans_table, trace_sentence
 from dashboard.view import View
+from dashboard.waterfall import drawn_spans, waterfall_figure
+from dashboard.wording import count_text
+
+WATERFALL_HEIGHT_PX = 640
 
 
-def show_trace(source: Source, view: View, trace_id: str) -> None:
-    """The trace `trace_id` with the phases, GPU-seconds and money of its calls."""
-    st.text(trace_id)
+def show_trace(source: Source, view: View, identity: str) -> None:
+    """The trace or call `identity` with the phases, GPU-seconds and money of its calls."""
+    spans = answers.trace_of(source, identity).frame
+    drawn = drawn_spans(spans)
+    st.subheader("One trace")
+    st.text(trace_sentence(spans, view.currency))
+    if drawn.height < spans.height:
+        st.text(
+            f"Showing {count_text(drawn.height)} of {count_text(spans.height)} spans: "
+            "the calls first, then the longest"
+        )
+    figure = waterfall_figure(drawn, f"Phases of trace {identity}, s")
+    with st.container(height=min(WATERFALL_HEIGHT_PX, figure.layout.height + 40), border=False):
+        st.plotly_chart(figure, key="waterfall", alt="Waterfall of one trace")
+    with st.expander("Its spans as a table"):
+        st.dataframe(
+            spans_table(spans),
+            column_config=span_columns(),
+            hide_index=True,
+            placeholder="–",
+            alt="Spans of one trace",
+        )

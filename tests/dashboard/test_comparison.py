@@ -80,7 +80,7 @@ def test_the_six_letters_carry_their_change_and_what_it_did_to_the_cost() -> Non
     values = letter_values(now, "USD")
     cards = letter_cards(values, values | {"N": 100.0}, {"N": Decimal("12.5")}, "USD")
     assert [card.title for card in cards] == [
-        "p, USD per GPU-hour",
+        "p, USD/GPU-hour",
         "N, calls",
         "Tp, s",
         "L, tokens",
@@ -88,8 +88,8 @@ def test_the_six_letters_carry_their_change_and_what_it_did_to_the_cost() -> Non
         "B, calls at once",
     ]
     assert [card.value for card in cards] == ["3", "110", "0.5", "200", "0.02", "4"]
-    assert (cards[1].change, cards[1].effect) == ("+10.0 %", "+12.50 USD")
-    assert (cards[0].change, cards[0].effect) == ("+0.0 %", "")
+    assert (cards[1].change, cards[1].effect) == ("+10.0\u00a0%", "+12.50 USD")
+    assert (cards[0].change, cards[0].effect) == ("+0.0\u00a0%", "")
 
 
 def test_letters_are_not_known_where_no_call_is_charged_by_gpu_seconds() -> None:

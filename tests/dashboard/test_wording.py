@@ -37,8 +37,8 @@ def test_a_rise_has_a_plus() -> None:
 
 
 def test_a_change_needs_something_to_compare_with() -> None:
-    assert change_text(110, 100) == "+10.0 %"
-    assert change_text(Decimal("90"), Decimal("100")) == "-10.0 %"
+    assert change_text(110, 100) == "+10.0\u00a0%"
+    assert change_text(Decimal("90"), Decimal("100")) == "-10.0\u00a0%"
     assert change_text(5, 0) is None
     assert change_text(5, None) is None
 
@@ -52,7 +52,7 @@ def test_a_quantity_has_three_significant_digits(quantity: float | None, text: s
 
 
 def test_a_ratio_is_a_percentage() -> None:
-    assert ratio_text(0.12345) == "12.3 %"
+    assert ratio_text(0.12345) == "12.3\u00a0%"
 
 
 def test_a_long_name_is_cut_in_its_middle() -> None:

@@ -42,9 +42,9 @@ def test_the_three_numbers_come_first(figures: MonthlyFigures) -> None:
     page = report_page(figures)
     first = re.findall(r"<dd>([^<]+)<small>([^<]+)</small>", page)
     assert first == [
-        ("92.35 USD", "+25.0 % against 2026-09"),
+        ("92.35 USD", "+25.0\u00a0% against 2026-09"),
         ("80,009", "100,147 calls"),
-        ("20.00 USD", "25.0 % of the GPU-seconds"),
+        ("20.00 USD", "25.0\u00a0% of the GPU-seconds"),
     ]
 
 
@@ -58,7 +58,7 @@ def test_the_letters_and_their_effects_stand_on_the_page(figures: MonthlyFigures
 
 def test_one_sentence_says_how_far_to_trust_it(figures: MonthlyFigures) -> None:
     assert (
-        "83.3 % of the calls&#39; GPU-seconds are measured, 16.7 % estimated; "
+        "83.3\u00a0% of the calls&#39; GPU-seconds are measured, 16.7\u00a0% estimated; "
         "7 calls with 770 tokens have no price and are not in the cost." in report_page(figures)
     )
 
