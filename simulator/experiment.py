@@ -56,11 +56,12 @@ class _Passes:
         name = f"pass-{number:02}-{arm}"
         running = started(self._scenario, arm, name)
         try:
-            before = running.metrics()
             requests = planned_requests(self._trace.calls, running, self._scenario.seed)
+            counters, cpu_s = running.metrics(), running.cpu_s()
             done = sent(self._scenario, running, requests, watcher.call_ended)
             running.raise_if_dead()
-            growth = counter_growth(before, running.metrics())
+            used_s = _growth(cpu_s, running.cpu_s())
+            growth = counter_growth(counters, running.metrics())
         finally:
             running.stop()
         identity = PassIdentity(
@@ -75,6 +76,7 @@ class _Passes:
         seen = self._judged(arm, done)
         result = {
             **seen.as_json(),
+            "engine_cpu_s": used_s,
             "engine_properties": dict(running.properties),
             "engine_counters": growth,
         }
@@ -90,6 +92,10 @@ class _Passes:
         if not done.is_interrupted:
             refuse_untrustworthy(seen, first_error(done.outcomes))
         return seen
+
+
+def _growth(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
 
 
 def _say_duration(

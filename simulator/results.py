@@ -3,7 +3,10 @@
 Owns the way from calls in the ledger to compared blocks. Refuses to compare an incomplete block.
 """
 
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -30,7 +33,7 @@ class PassRow:
     arm: str
     number: int
     started_at: int
-    result: dict[str, object]
+    result: dict[str, Any]
 
 
 def passes_of(ledger: Ledger, scenario: str) -> list[PassRow]:
@@ -43,9 +46,16 @@ def passes_of(ledger: Ledger, scenario: str) -> list[PassRow]:
 
 
 def compared_scenario(
-    ledger: Ledger, configuration: Configuration, scenario: str, seed: int
+    ledger: Ledger,
+    configuration: Configuration,
+    scenario: str,
+    seed: int,
+    where: Mapping[str, str] | None = None,
 ) -> Compared | None:
-    """The figures of the complete blocks of `scenario`; None where there is none."""
+    """The figures of the complete blocks of `scenario`; None where there is none.
+
+    `where` compares only the calls that it selects, such as those of one endpoint.
+    """
     passes = [p for p in passes_of(ledger, scenario) if not p.result["is_interrupted"]]
     complete = len(passes) // BLOCK_PASSES
     if complete == 0:
@@ -53,13 +63,15 @@ def compared_scenario(
     rows = calls(
         ledger,
         configuration,
-        where={"origin": "replay", "scenario": scenario, "status": "ok"},
+        where={**(where or {}), "origin": "replay", "scenario": scenario, "status": "ok"},
     ).frame
     blocks = [
         _block(rows, scenario, passes[first : first + BLOCK_PASSES])
         for first in range(0, complete * BLOCK_PASSES, BLOCK_PASSES)
     ]
-    return compare(blocks, seed)
+    compared = compare(blocks, seed)
+    notes = (*compared.notes, *_engine_notes(passes[: complete * BLOCK_PASSES]))
+    return dataclasses.replace(compared, notes=notes)
 
 
 def results_frame(compared: Compared) -> pl.DataFrame:
@@ -81,6 +93,24 @@ def results_frame(compared: Compared) -> pl.DataFrame:
             for row in compared.rows
         ]
     )
+
+
+def _engine_notes(passes: Sequence[PassRow]) -> list[str]:
+    """What the engine's processor and its prefix cache did, from the passes as they were judged."""
+    notes = []
+    for arm in dict.fromkeys(p.arm for p in passes):
+        own = [p.result for p in passes if p.arm == arm]
+        used = [f"{float(r['engine_cpu_s']):.1f}" for r in own if r["engine_cpu_s"] is not None]
+        if used:
+            notes.append(f"{arm}: processor seconds of the engine a pass: {' '.join(used)}")
+        expected = sum(int(r["cached_tokens_expected"] or 0) for r in own)
+        reused = sum(int(r["cached_tokens"]) for r in own)
+        if expected:
+            notes.append(
+                f"{arm}: {reused:,} prompt tokens were reused, {expected:,} by a prefix cache "
+                "without limits"
+            )
+    return notes
 
 
 def _block(rows: pl.DataFrame, scenario: str, passes: list[PassRow]) -> Block:

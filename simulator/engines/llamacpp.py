@@ -32,11 +32,11 @@ FLAGS: Mapping[str, FlagSpec] = {
     "cache_ram_mib": FlagSpec(default="256", kind=Whole(0, 65_536)),
 }
 """`slots` requests are served at once, each with room for `context_tokens`. `cache_ram_mib` keeps
-prompts beyond the slots; it is 0 where `prefix_cache` is off."""
+prompts beyond the slots, where `prefix_cache` is on."""
 
 PROBE_TOKENS = 64
-WARM_UP_PROMPT_TOKENS = 128
-WARM_UP_OUTPUT_TOKENS = 16
+WARM_UP_PROMPT_TOKENS = 64
+WARM_UP_OUTPUT_TOKENS = 8
 WARM_UP_ROUNDS = 3
 
 
@@ -59,23 +59,21 @@ class LlamaCpp:
 
     def resolve(self, flags: Mapping[str, str]) -> Mapping[str, str]:
         """All flags with their defaults; raises `WrongFlagError` for an unknown or bad one."""
-        resolved = resolve_flags(self.name, FLAGS, flags)
-        if resolved["prefix_cache"] == "off":
-            resolved["cache_ram_mib"] = "0"
-        return resolved
+        return resolve_flags(self.name, FLAGS, flags)
 
     def start(self, flags: Mapping[str, str], log_path: Path) -> "RunningLlamaCpp":
         """A running server whose flags have been read back; the log is kept at `log_path`."""
         model = embedded_model()
         resolved = self.resolve(flags)
+        has_cache = resolved["prefix_cache"] == "on"
         settings = {
             "model": model.name,
             "model_path": str(model.path),
             "port": self._port,
             "slots": int(resolved["slots"]),
             "context_tokens": int(resolved["context_tokens"]),
-            "prefix_cache": resolved["prefix_cache"] == "on",
-            "cache_ram_mib": int(resolved["cache_ram_mib"]),
+            "prefix_cache": has_cache,
+            "cache_ram_mib": int(resolved["cache_ram_mib"]) if has_cache else 0,
             "cpus": sorted(self._cpus),
         }
         return RunningLlamaCpp.start(settings, model, log_path)
@@ -114,6 +112,10 @@ class RunningLlamaCpp:
     @property
     def base_url(self) -> str:
         return self._process.address
+
+    @property
+    def process_id(self) -> int:
+        return self._process.process_id
 
     @property
     def model(self) -> str:
@@ -164,6 +166,9 @@ class RunningLlamaCpp:
     def metrics(self) -> str:
         """The server's counters as Prometheus text."""
         return self._process.get("/metrics").text
+
+    def cpu_s(self) -> float | None:
+        return self._process.cpu_s()
 
     def raise_if_dead(self, grace_s: float = 0.0) -> None:
         self._process.raise_if_dead(grace_s)

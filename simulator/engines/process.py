@@ -58,6 +58,11 @@ class EngineProcess:
             raise
         return started
 
+    @property
+    def process_id(self) -> int:
+        """The process as the system numbers it."""
+        return self._process.pid
+
     def stop(self) -> None:
         """End the process, by force where it does not end by itself."""
         if self._process.stdin is not None:
@@ -80,6 +85,15 @@ class EngineProcess:
         if code == -NO_MEMORY_SIGNAL:
             how += " (often: out of memory; fewer slots or a smaller context need less)"
         raise EngineError(f"the engine ended {how}; its log {self._log_path} ends:\n{self.tail()}")
+
+    def cpu_s(self) -> float | None:
+        """Processor seconds that the process has used; None where the system does not tell."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text("ascii")
+        except OSError:
+            return None
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def tail(self) -> str:
         """The last lines of the log, indented."""

@@ -31,11 +31,14 @@ class Mock:
 
     async def _wanted(self, reader: asyncio.StreamReader) -> dict:
         head = await reader.readuntil(b"\r\n\r\n")
-        length = next(
+        lengths = [
             int(line.split(b":")[1])
             for line in head.lower().split(b"\r\n")
             if line.startswith(b"content-length:")
-        )
+        ]
+        if not lengths:
+            return {"status": 404}
+        (length,) = lengths
         return json.loads(await reader.readexactly(length))
 
     async def _answer(self, writer: asyncio.StreamWriter, wanted: dict) -> None:

