@@ -65,7 +65,6 @@ def test_traces_after_logs_in_one_file_are_recognised(source_of) -> None:
     [
         (b'{"resourceLogs": []}', "OTLP logs, not traces"),
         (b'{"resource_metrics": []}', "OTLP metrics, not traces"),
-        (b'{"vllm_version": "0.19.0", "engine_kwargs": {}}', "the description of a vLLM run"),
         (b'[{"traceId": "1", "localEndpoint": {}}]', "Zipkin spans"),
         (b'{"zebra": 1, "ape": {"inner": 2}}', "JSON with the keys ape, zebra"),
         (b"a,b,c\n1,2,3\n", "text beginning 'a,b,c'"),
@@ -95,3 +94,10 @@ def test_each_reader_is_found_by_its_name_and_says_how_it_recognises() -> None:
         assert reader_named(reader.name) is reader
         assert reader.title
         assert len(reader.recognised_by) > 20
+
+
+def test_what_describes_another_file_is_a_companion() -> None:
+    told = companion(b'{"vllm_version": "0.19.0", "engine_kwargs": {}}')
+    assert told is not None
+    assert told.startswith("the description of a vLLM run")
+    assert companion(b'{"vllm_version": "0.19.0"}') is None
