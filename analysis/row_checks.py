@@ -9,6 +9,7 @@ import polars as pl
 
 from analysis.finding import Finding, verdict
 from analysis.sql import question_named, run_question
+from analysis.wording import counted
 from ingest.ledger import Connection
 
 SAMPLED_PARTITIONS = 8
@@ -33,13 +34,13 @@ def _rows(connection: Connection, name: str, **values: object) -> pl.DataFrame:
 
 def _deliveries(connection: Connection) -> Finding:
     row = _rows(connection, "deliveries").row(0, named=True)
-    counted = row["new_count"] + row["duplicate_count"] + row["rejected_count"]
-    holds = row["read_count"] == counted and row["rejected_count"] == row["reject_row_count"]
+    total = row["new_count"] + row["duplicate_count"] + row["rejected_count"]
+    holds = row["read_count"] == total and row["rejected_count"] == row["reject_row_count"]
     return verdict(
         "read = new + duplicate + rejected",
         holds,
         f"{row['read_count']:,} = {row['new_count']:,} + {row['duplicate_count']:,} + "
-        f"{row['rejected_count']:,} in {row['delivery_count']:,} deliveries; "
+        f"{row['rejected_count']:,} from {counted(row['delivery_count'], 'source')}; "
         f"{row['reject_row_count']:,} rejects have their reason",
     )
 
@@ -55,7 +56,7 @@ def _buckets(connection: Connection) -> Finding:
     return verdict(
         "token buckets add up to what was reported",
         row["unexplained_count"] == 0,
-        f"{row['compared_count']:,} calls compared: {row['different_count']:,} differ, "
+        f"{counted(row['compared_count'], 'call')} compared: {row['different_count']:,} differ, "
         f"{row['unexplained_count']:,} of them without a note",
     )
 
@@ -85,7 +86,7 @@ def _virtual_time(connection: Connection) -> Finding:
     return verdict(
         "charges equal virtual time in SQL",
         bool((rows["worst_difference_s"] <= TOLERANCE_S).all()),
-        f"{calls:,} charges in {len(sample)} of {len(numbers)} partitions: at most "
+        f"{counted(calls, 'charge')} in {len(sample)} of {len(numbers)} partitions: at most "
         f"{worst:.1e} GPU-seconds apart, their sums {of_sums:.1e}",
     )
 
@@ -96,7 +97,7 @@ def _quality(connection: Connection) -> Iterator[Finding]:
         "sent twice with other content": conflicts
     }
     for way, count in counts.items():
-        yield Finding(check=way, result="told", evidence=f"{count:,} calls")
+        yield Finding(check=way, result="told", evidence=counted(count, "call"))
     unpriced = _rows(connection, "unpriced")
     models = ", ".join(
         f"{model or 'model not known'} {count:,} ({reason})"
@@ -106,5 +107,5 @@ def _quality(connection: Connection) -> Iterator[Finding]:
     yield Finding(
         check="without a price",
         result="told",
-        evidence=f"{total:,} calls" + (f": {models}" if models else ""),
+        evidence=counted(total, "call") + (f": {models}" if models else ""),
     )

@@ -23,7 +23,8 @@ def ledger_of() -> Iterator[LedgerOf]:
 
         def build(calls: Sequence[dict[str, Any]], configuration: Configuration) -> Ledger:
             ledger = stack.enter_context(open_for_writing(None))
-            deliver_calls(ledger, calls, configuration)
+            if calls:
+                deliver_calls(ledger, calls, configuration)
             return ledger
 
         yield build

@@ -1,0 +1,139 @@
+"""A sound ledger passes every check; each fault makes its own check fail."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from analysis.check import check
+from ingest.config import Configuration, Pool
+from ingest.ledger import Ledger
+
+LedgerOf = Callable[..., Ledger]
+
+S = 1_000_000_000
+MIDNIGHT = 1_791_158_400 * S  # 2026-10-05T00:00:00Z
+CONFIGURATION = Configuration(
+    pools=(
+        Pool(name="a", gpus_per_replica=4, replicas=2, price_per_gpu_hour=Decimal("3.60")),
+        Pool(name="b", gpus_per_replica=2, replicas=3, price_per_gpu_hour=Decimal("1.80")),
+    )
+)
+
+CONSERVED = "GPU-seconds of lines = charges, per pool and month"
+BILL = "calls + idle = provisioned x price, per month"
+IDENTITY = "p N (Tp + L Td) / B = cost, per endpoint and month"
+WITHIN = "busy <= provisioned, per pool and month"
+COUNTS = "read = new + duplicate + rejected"
+REFERENCES = "every row finds its counterpart"
+BUCKETS = "token buckets add up to what was reported"
+CURRENT = "charges are those of the calls"
+VIRTUAL = "charges equal virtual time in SQL"
+
+
+def traffic() -> list[dict[str, Any]]:
+    """Two replicas of a, calls on b of which no replica is told; over midnight, overlapping."""
+    return [
+        {
+            "call_id": str(number),
+            "endpoint": f"/{number % 3}",
+            "pool": pool,
+            "replica": replica,
+            "timing_source": "engine",
+            "started_at": start,
+            "first_token_at": start + 2 * S,
+            "ended_at": start + (10 + number % 7 * 100) * S,
+            "uncached_input_tokens": 100,
+            "visible_output_tokens": 5 + number,
+        }
+        for number in range(60)
+        for pool, replica in [(("a", "r0"), ("a", "r1"), ("b", None))[number % 3]]
+        for start in [MIDNIGHT + (number - 30) * 70 * S]
+    ]
+
+
+@pytest.fixture
+def ledger(ledger_of: LedgerOf) -> Ledger:
+    return ledger_of(traffic(), CONFIGURATION)
+
+
+def results(ledger: Ledger) -> dict[str, tuple[str, str]]:
+    frame = check(ledger, CONFIGURATION).frame
+    return {row["check"]: (row["result"], row["evidence"]) for row in frame.to_dicts()}
+
+
+def failed(ledger: Ledger) -> set[str]:
+    return {name for name, (result, _) in results(ledger).items() if result == "failed"}
+
+
+def test_a_sound_ledger_fails_nothing(ledger: Ledger) -> None:
+    found = results(ledger)
+    assert {name for name, (result, _) in found.items() if result == "ok"} == {
+        CONSERVED, BILL, IDENTITY, WITHIN, COUNTS, REFERENCES, BUCKETS, CURRENT, VIRTUAL,
+    }  # fmt: skip
+    assert failed(ledger) == set()
+    assert found[COUNTS][1].startswith("60 = 60 + 0 + 0 from 1 source;")
+
+
+def test_a_charge_that_is_a_tenth_of_a_second_off_is_seen(ledger: Ledger) -> None:
+    ledger.connection.execute(
+        "update charges set decode_gpu_seconds = decode_gpu_seconds + 0.1 where call_no = 7"
+    )
+    assert failed(ledger) == {VIRTUAL}
+
+
+def test_charges_of_no_call_are_seen(ledger: Ledger) -> None:
+    ledger.connection.execute("update charges set cohort_id = 999 where call_no = 7")
+    assert {REFERENCES, CONSERVED} <= failed(ledger)
+    assert "charge without its call and cohort" in results(ledger)[REFERENCES][1]
+
+
+def test_a_call_that_is_there_twice_is_seen(ledger: Ledger) -> None:
+    ledger.connection.execute("update call_rows set call_id = 'same' where call_no in (3, 4)")
+    assert results(ledger)[REFERENCES] == ("failed", "1 call that is there twice")
+
+
+def test_a_partition_that_waits_to_be_charged_is_seen(ledger: Ledger) -> None:
+    ledger.connection.execute("update charge_partitions set is_stale = true where partition_id = 1")
+    assert CURRENT in failed(ledger)
+
+
+def test_buckets_that_do_not_add_up_are_seen_unless_a_note_says_why(ledger: Ledger) -> None:
+    ledger.connection.execute("update call_rows set reported_input_tokens = 101 where call_no = 3")
+    assert failed(ledger) == {BUCKETS}
+    ledger.connection.execute("update call_rows set tokens_note = 'why' where call_no = 3")
+    assert failed(ledger) == set()
+
+
+def test_more_busy_than_provisioned_is_seen(ledger_of: LedgerOf) -> None:
+    times = {"started_at": MIDNIGHT, "first_token_at": MIDNIGHT + S, "ended_at": MIDNIGHT + 100 * S}
+    calls = [
+        call | times | {"pool": "a", "replica": f"r{number}"}
+        for number, call in enumerate(traffic()[:3])
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    # Three replicas of four GPUs for 100 s where two are configured.
+    assert results(ledger)[WITHIN] == (
+        "failed",
+        "more was busy than configured: a 2026-10 by 400.0 s",
+    )
+
+
+def test_data_quality_is_told_and_fails_nothing(ledger_of: LedgerOf) -> None:
+    broken = traffic()[0] | {"call_id": "b", "ended_at": MIDNIGHT - 10**6 * S, "endpoint": None}
+    silent = traffic()[1] | {"call_id": "c", "visible_output_tokens": None}
+    ledger = ledger_of([*traffic(), broken, silent], CONFIGURATION)
+    found = results(ledger)
+    assert found["times contradict each other"] == ("told", "1 call")
+    assert found["input or output tokens not known"] == ("told", "1 call")
+    assert found["endpoint not known"] == ("told", "1 call")
+    assert found["without a price"][1] == (
+        "1 call: model not known 1 (its times contradict each other)"
+    )
+    assert failed(ledger) == set()
+
+
+def test_a_ledger_without_calls_can_be_checked(ledger_of: LedgerOf) -> None:
+    found = results(ledger_of([], CONFIGURATION))
+    assert {result for result, _ in found.values()} == {"ok", "told"}
