@@ -1,0 +1,100 @@
+"""`gpuledger replay`: what is said before it starts, and its exit codes."""
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuledger.exits import ExitCode
+from gpuledger.main import main
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="the embedded engine is an optional extra"
+)
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    def line(number: int) -> str:
+        at = number * SECOND
+        call: dict[str, Any] = {
+            "call_id": f"c{number}",
+            "model": "m",
+            "arrived_at": at,
+            "started_at": at,
+            "ended_at": at + SECOND,
+            "uncached_input_tokens": 100,
+            "visible_output_tokens": 10,
+        }
+        return json.dumps(call)
+
+    path = tmp_path / "trace.jsonl"
+    path.write_text("\n".join(line(number) for number in range(5)))
+    return path
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_info:
+        main(["replay", *arguments])
+    captured = capsys.readouterr()
+    return int(exit_info.value.code or 0), captured.out, captured.err
+
+
+def test_a_dry_run_says_the_plan_and_starts_nothing(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, told = said(
+        capsys,
+        *("--trace", str(trace), "--baseline", "prefix_cache=off", "--candidate", "slots=2"),
+        *("--limit-output", "5", "--dry-run", "--ledger", str(tmp_path / "none.duckdb")),
+    )
+    assert (code, out) == (ExitCode.DONE, "")
+    assert "5 calls, 500 input and 25 output tokens, recorded at 1 calls/s" in told
+    assert "outputs are scaled by 0.5: the longest from 10 to 5 tokens" in told
+    assert "baseline: prefix_cache=off, slots=1, context_tokens=2048, cache_ram_mib=256" in told
+    assert "the arms differ in prefix_cache, slots" in told
+    assert "baseline baseline candidate candidate baseline baseline" in told
+    assert not (tmp_path / "none.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--candidate", "prefix-cache=on"], "did you mean 'prefix_cache'"),
+        (["--candidate", "slots"], "write name=value"),
+        (["--candidate", "slots=2", "--where", "colour=red"], "write column=value"),
+        (["--candidate", "slots=2", "--where", "team=a"], "leave out --trace"),
+        (["--candidate", "slots=2", "--pairs", "0"], "0 is not in the range"),
+        ([], "Missing option '--candidate'"),
+    ],
+)
+def test_wrong_usage_is_named(
+    trace: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    code, out, told = said(capsys, "--trace", str(trace), *arguments)
+    assert (code, out) == (ExitCode.WRONG_USAGE, "")
+    assert message in told
+
+
+def test_a_trace_that_is_no_data_is_not_usable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    code, out, told = said(
+        capsys, "--trace", str(tmp_path / "empty.jsonl"), "--candidate", "slots=2"
+    )
+    assert (code, out) == (ExitCode.NOT_USABLE, "")
+    assert "empty.jsonl cannot be replayed" in told
+
+
+def test_without_a_trace_a_ledger_is_needed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, told = said(
+        capsys, "--candidate", "slots=2", "--ledger", str(tmp_path / "none.duckdb"), "--dry-run"
+    )
+    assert code == ExitCode.NOT_USABLE
+    assert "no ledger at" in told
