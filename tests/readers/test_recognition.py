@@ -9,6 +9,7 @@ import pytest
 from ingest.errors import LedgerError, UnreadableSourceError
 from ingest.files import RefusedSourceError, open_sources
 from ingest.readers import READERS, reader_named, recognise
+from ingest.readers.foreign import companion
 
 FORMAT_OF = {
     "otlp.json": "otlp-json",
