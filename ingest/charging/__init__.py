@@ -1,6 +1,6 @@
 """Calls to charges: the virtual-time kernel, its partitions, prices by the token."""
 
-from ingest.charging.charge import ChargeSummary, Progress, charge, is_charging_current
+from ingest.charging.recompute import ChargeSummary, Progress, charge, is_charging_current
 from ingest.charging.partitions import mark_stale
 from ingest.charging.pools import apply_configuration
 
