@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from simulator.driving import planned_requests, sent, started
 from simulator.errors import ReplayError
 from simulator.scenario import Scenario, Watcher, flags_text
-from simulator.schedule import at_speed, speed_for
+from simulator.schedule import at_speed, planned_duration_s, speed_for
 from simulator.trace import Trace, TracedCall
 from simulator.verification import first_error
 
@@ -89,6 +89,11 @@ def at_rate(scenario: Scenario, capacities: Mapping[str, ArmCapacity], watcher: 
             f"{CHOSEN_LOAD:.0%} of what {arm} serves"
         )
     sped = at_speed(trace, speed)
-    told = "" if sped.rate_per_s is None else f", a mean of {sped.rate_per_s:.3g} calls/s"
-    watcher.say(f"arrivals run at {speed:.3g} times the recorded speed{told}")
+    length_s = planned_duration_s(sped, 1 / slower.calls_per_s)
+    turns = sum(call.after is not None for call in sped.calls)
+    pauses = f"; {turns:,} later turns keep their pauses" if turns else ""
+    watcher.say(
+        f"arrivals run at {speed:.3g} times the recorded speed: {len(sped.calls):,} calls in "
+        f"{length_s:.0f} s{pauses}"
+    )
     return sped

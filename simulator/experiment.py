@@ -13,6 +13,7 @@ from simulator.client import Pass
 from simulator.driving import planned_requests, sent, started
 from simulator.recording import Recorder, counter_growth
 from simulator.scenario import BASELINE, CANDIDATE, Scenario, Watcher, pass_order
+from simulator.schedule import planned_duration_s
 from simulator.sharing import shared_tokens
 from simulator.spans import PassIdentity, write_spans
 from simulator.trace import Trace
@@ -102,7 +103,7 @@ def _say_duration(
     trace: Trace, order: Sequence[str], capacities: Mapping[str, ArmCapacity], watcher: Watcher
 ) -> None:
     total_s = sum(
-        trace.duration_s + capacities[arm].start_s + 1 / capacities[arm].calls_per_s
+        planned_duration_s(trace, 1 / capacities[arm].calls_per_s) + capacities[arm].start_s
         for arm in order
     )
     watcher.say(

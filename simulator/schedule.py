@@ -67,6 +67,15 @@ def at_speed(trace: Trace, speed: float) -> Trace:
     return dataclasses.replace(trace, calls=calls)
 
 
+def planned_duration_s(trace: Trace, service_s: float) -> float:
+    """Seconds from the first send to the last end where every call takes `service_s`."""
+    ends_s: list[float] = []
+    for call in trace.calls:
+        start_s = call.arrived_s if call.after is None else ends_s[call.after] + call.think_s
+        ends_s.append(start_s + service_s)
+    return max(ends_s)
+
+
 def _below(limit: int, name: str) -> int:
     drawn = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
     return drawn % limit

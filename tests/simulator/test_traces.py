@@ -13,7 +13,7 @@ from ingest.ledger import open_for_writing
 from simulator.errors import TraceError
 from simulator.fitting import refuse_oversized
 from simulator.preparation import Limits, prepared_trace
-from simulator.schedule import at_speed, lattice_step_ns, speed_for
+from simulator.schedule import at_speed, lattice_step_ns, planned_duration_s, speed_for
 from simulator.trace import Trace, rows_from_ledger, rows_from_paths
 
 SECOND = 1_000_000_000
@@ -218,6 +218,8 @@ def test_speed_moves_arrivals_and_not_the_time_between_turns() -> None:
     sped = at_speed(made, 2.0)
     assert [call.arrived_s for call in sped.calls] == [0.0, 0.5, 2.0]
     assert sped.calls[2].think_s == 3.0
+    # The second call ends at 0.5 + 0.25 s, the later turn at 0.25 + 3 + 0.25 s.
+    assert planned_duration_s(sped, 0.25) == 3.5
 
 
 def test_a_rate_for_calls_of_one_instant_is_refused() -> None:
