@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.config import Configuration
+from ingest.charging import charge
+from ingest.config import Configuration, Pool
 from ingest.deliver import DeliveryCounts, deliver, derive_again
 from ingest.files import Source
 from ingest.ledger import Ledger, open_for_writing
@@ -17,6 +18,8 @@ from ingest.records import Batch, Call, Reject, Span
 MakeReader = Callable[..., Any]
 NOW = 1_800_000_000_000_000_000
 EXCLUDED = "* exclude (delivery_id)"
+CHARGE_COLUMNS = "call_id, quarter, round(prefill_gpu_seconds, 9), round(decode_gpu_seconds, 9)"
+CHARGED = Configuration(pools=(Pool(name="chat", models=("m",)),))
 CALL_COLUMNS = "* exclude (call_no, cohort_id, delivery_id)"
 
 
@@ -188,7 +191,7 @@ def records() -> st.SearchStrategy[Call]:
     )
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     data=st.data(),
     given_spans=st.lists(versions(), max_size=8),
@@ -215,10 +218,20 @@ def test_any_order_splitting_and_repetition_gives_the_same_ledger(
             for part in (everything[:cut], everything[cut:]):
                 spans = [one for one in part if isinstance(one, Span)]
                 calls = [one for one in part if isinstance(one, Call)]
-                counts = deliver(ledger, source, reader_of(spans, calls), Configuration())
+                counts = deliver(ledger, source, reader_of(spans, calls), CHARGED)
+                if data.draw(st.booleans()):
+                    charge(ledger, CHARGED)
                 assert counts.read == counts.new + counts.duplicate + counts.rejected
                 assert counts.conflict <= counts.duplicate
                 new_count += counts.new
-            ledgers.append((table(ledger, "spans", EXCLUDED), table(ledger, "calls", CALL_COLUMNS)))
+            charge(ledger, CHARGED)
+            charged = "charges inner join call_rows using (call_no)"
+            ledgers.append(
+                (
+                    table(ledger, "spans", EXCLUDED),
+                    table(ledger, "calls", CALL_COLUMNS),
+                    table(ledger, charged, CHARGE_COLUMNS),
+                )
+            )
             assert len(ledgers[-1][0]) <= new_count
     assert ledgers[0] == ledgers[1]

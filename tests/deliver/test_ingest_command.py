@@ -294,3 +294,29 @@ def test_config_show_prints_what_was_understood_and_no_key(run: Run, tmp_path: P
     understood = rows_of(run("config", "show", "--format", "json"))
     assert understood["pools"][0]["replicas"] == 1
     assert understood["content"] == "hash"
+
+
+def test_an_export_is_taken_again_as_the_same_calls(run: Run, native: Path, tmp_path: Path) -> None:
+    run("ingest", "calls.jsonl")
+    done = run("export")
+    assert (done.returncode, done.stderr) == (0, "wrote 2 calls\n")
+    (tmp_path / "again.jsonl").write_text(done.stdout)
+    (row,) = rows_of(run("ingest", "again.jsonl", "--output", "json"))
+    assert (row["format"], row["duplicate"], row["conflict"]) == ("native", 2, 0)
+
+
+def test_an_export_does_not_write_over_a_file(run: Run, native: Path) -> None:
+    run("ingest", "calls.jsonl")
+    before = native.read_bytes()
+    done = run("export", "--out", "calls.jsonl")
+    assert done.returncode == 2
+    assert "calls.jsonl exists" in done.stderr
+    assert native.read_bytes() == before
+
+
+def test_an_export_to_parquet_names_its_files(run: Run, native: Path, tmp_path: Path) -> None:
+    run("ingest", "calls.jsonl")
+    assert run("export", "--format", "parquet").returncode == 2
+    done = run("export", "--format", "parquet", "--out", "out")
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "charges.parquet").exists()
