@@ -17,7 +17,6 @@ from gpuledger.output import Format, write_frame
 from gpuledger.replay_progress import say, watching
 from ingest.config import Configuration
 from ingest.ledger import open_for_reading
-from simulator.cpus import split_cpus
 from simulator.engines.engine import Engine
 from simulator.engines.flags import parse_flags
 from simulator.engines.registry import ENGINES
@@ -143,7 +142,6 @@ def replay(ledger_path: Path, configuration: Configuration, **options: Any) -> i
         seed=options["seed"],
         rate_per_s=options["rate_per_s"],
         folder=options["folder"] or cache_folder() / "replays" / name,
-        cpus=split_cpus(),
     )
     scenario.folder.mkdir(parents=True, exist_ok=True)
     with watching() as watcher:
@@ -155,7 +153,7 @@ def replay(ledger_path: Path, configuration: Configuration, **options: Any) -> i
 
 def _engine_with_flags(options: Mapping[str, Any]) -> tuple[Engine, dict[str, Mapping[str, str]]]:
     """The engine and the resolved flags of both arms; a wrong flag is wrong usage."""
-    engine = ENGINES[options["engine_name"]](split_cpus())
+    engine = ENGINES[options["engine_name"]]()
     try:
         flags = {arm: engine.resolve(options[arm]) for arm in (BASELINE, CANDIDATE)}
     except WrongFlagError as error:

@@ -46,7 +46,7 @@ def capacity(scenario: Scenario, arm: str, watcher: Watcher) -> ArmCapacity:
             else dataclasses.replace(request, at_s=0.0, after=None)
             for number, request in enumerate(planned_requests(sample, running, scenario.seed))
         ]
-        done = sent(scenario, running, closed_loop)
+        done = sent(running, closed_loop)
     finally:
         running.stop()
     if done.is_interrupted:

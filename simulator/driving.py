@@ -6,7 +6,6 @@ Owns the making of request bodies before the clock runs. Refuses calls that do n
 from collections.abc import Callable, Sequence
 
 from simulator.client import Pass, Planned, Target, run_pass
-from simulator.cpus import pinned
 from simulator.engines.engine import RunningEngine
 from simulator.fitting import refuse_oversized
 from simulator.prompts import PromptBook
@@ -47,16 +46,14 @@ def planned_requests(
 
 
 def sent(
-    scenario: Scenario,
     running: RunningEngine,
     planned: Sequence[Planned],
     on_end: Callable[[], None] = lambda: None,
 ) -> Pass:
-    """One pass of `planned` over `running`, the client on processors of its own."""
+    """One pass of `planned` over `running`; engine and client are processes apart."""
     target = Target(
         url=running.base_url + running.completion_path,
         read_frame=running.read_frame,
         raise_if_dead=running.raise_if_dead,
     )
-    with pinned(scenario.cpus.client):
-        return run_pass(planned, target, on_end)
+    return run_pass(planned, target, on_end)

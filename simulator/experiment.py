@@ -59,7 +59,7 @@ class _Passes:
         try:
             requests = planned_requests(self._trace.calls, running, self._scenario.seed)
             counters, cpu_s = running.metrics(), running.cpu_s()
-            done = sent(self._scenario, running, requests, watcher.call_ended)
+            done = sent(running, requests, watcher.call_ended)
             running.raise_if_dead()
             used_s = _growth(cpu_s, running.cpu_s())
             growth = counter_growth(counters, running.metrics())

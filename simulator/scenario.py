@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from simulator.cpus import CpuSplit
 from simulator.engines.engine import Engine
 from simulator.trace import Trace
 
@@ -44,7 +43,6 @@ class Scenario:
     seed: int
     rate_per_s: float | None
     folder: Path
-    cpus: CpuSplit
 
 
 def pass_order(pairs: int) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ WARM_UP_ROUNDS = 3
 
 
 class LlamaCpp:
-    """The adapter. It computes on `cpus` where any are named; `port` 0 is any free port."""
+    """The adapter; `port` 0 is any free port."""
 
     name = "llama.cpp"
     cannot: tuple[str, ...] = (
@@ -50,11 +50,10 @@ class LlamaCpp:
         "report the llama.cpp commit: the wheel's version stands for it",
     )
 
-    def __init__(self, cpus: frozenset[int] = frozenset(), port: int = 0) -> None:
+    def __init__(self, port: int = 0) -> None:
         if importlib.util.find_spec(PACKAGE) is None:
             raise EngineError(f"the package {PACKAGE} is not installed; run `{INSTALL}`")
         self.version = f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
-        self._cpus = cpus
         self._port = port
 
     def resolve(self, flags: Mapping[str, str]) -> Mapping[str, str]:
@@ -74,7 +73,6 @@ class LlamaCpp:
             "context_tokens": int(resolved["context_tokens"]),
             "prefix_cache": has_cache,
             "cache_ram_mib": int(resolved["cache_ram_mib"]) if has_cache else 0,
-            "cpus": sorted(self._cpus),
         }
         return RunningLlamaCpp.start(settings, model, log_path)
 
@@ -204,7 +202,6 @@ class RunningLlamaCpp:
             "model_sha256": self._model.sha256,
             "model_ftype": said["model_ftype"],
             "cache_ram_mib": self._settings["cache_ram_mib"],
-            "cpus": self._settings["cpus"],
         }
 
     def _reuses_prefix(self) -> bool:

@@ -38,8 +38,6 @@ def parameters(settings: dict[str, Any]) -> Any:
 def main() -> None:
     """Serve until standard input closes."""
     settings = json.loads(sys.argv[1])
-    if settings["cpus"]:
-        os.sched_setaffinity(0, settings["cpus"])
     server = xllamacpp.Server(parameters(settings))
     with os.fdopen(settings["announce_fd"], "w") as announcement:
         announcement.write(server.listening_address)

@@ -18,7 +18,6 @@ from analysis.law import law
 from ingest.config import Configuration
 from ingest.ledger import open_for_reading
 from simulator import verification
-from simulator.cpus import CpuSplit
 from simulator.engines.engine import Frame, RunningEngine
 from simulator.engines.llamacpp import read_frame
 from simulator.errors import ReplayError, TraceError
@@ -162,7 +161,6 @@ def scenario(engine: MockEngine, folder: Path, **changes: Any) -> Scenario:
             "seed": 1,
             "rate_per_s": 2.5,
             "folder": folder,
-            "cpus": CpuSplit(),
             **changes,
         }
     )

@@ -18,7 +18,6 @@ from ingest.config import Configuration
 from ingest.ledger import open_for_reading
 from simulator import verification
 from simulator.client import Planned, Target, run_pass
-from simulator.cpus import split_cpus
 from simulator.engines.llamacpp import LlamaCpp, RunningLlamaCpp
 from simulator.errors import EngineError
 from simulator.experiment import run
@@ -39,14 +38,16 @@ pytestmark = [
 ]
 
 FLAGS = {"context_tokens": "512"}
-SHARED_TOKENS = 160
+UNSHARED_POSITIONS = (2, 5, 8)
+CALLS = 10
+SHARED_TOKENS = 120
 OWN_TOKENS = 8
 OUTPUT_TOKENS = 6
 
 
 @pytest.fixture
 def engine() -> LlamaCpp:
-    return LlamaCpp(split_cpus().engine)
+    return LlamaCpp()
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def target(running: RunningLlamaCpp) -> Target:
 
 
 def trace() -> Trace:
-    """Eight calls, every second with the beginning that all of /shared have in common."""
+    """Seven calls of /shared with one beginning, and three of /unshared with their own."""
     calls = tuple(
         TracedCall(
             call_id=f"call {number}",
@@ -79,12 +80,12 @@ def trace() -> Trace:
             arrived_s=float(number),
             input_tokens=SHARED_TOKENS + OWN_TOKENS,
             output_tokens=OUTPUT_TOKENS,
-            blocks=(0 if number % 2 == 0 else number,),
+            blocks=(number if number in UNSHARED_POSITIONS else 0,),
             block_tokens=SHARED_TOKENS,
             ending=f"own {number}",
-            labels={"endpoint": "/shared" if number % 2 == 0 else "/unshared"},
+            labels={"endpoint": "/unshared" if number in UNSHARED_POSITIONS else "/shared"},
         )
-        for number in range(8)
+        for number in range(CALLS)
     )
     return Trace(source="made here", calls=calls)
 
@@ -108,7 +109,6 @@ def test_a_prefix_cache_saves_the_prefill_of_shared_beginnings_and_nothing_else(
         seed=1,
         rate_per_s=None,
         folder=tmp_path,
-        cpus=split_cpus(),
     )
     assert run(scenario, Recorder(path, Configuration()), Silent())
     with open_for_reading(path) as ledger:
@@ -132,17 +132,19 @@ def test_a_prefix_cache_saves_the_prefill_of_shared_beginnings_and_nothing_else(
             ).fetchall()
         )
     assert lengths == [(SHARED_TOKENS + OWN_TOKENS, OUTPUT_TOKENS)]
-    # Three of four shared calls, in two passes, find the whole beginning.
-    assert reused == {"/shared": 2 * 3 * SHARED_TOKENS, "/unshared": 0}
+    # Six of seven shared calls, in two passes, find the whole beginning.
+    assert reused == {"/shared": 2 * 6 * SHARED_TOKENS, "/unshared": 0}
     for seen in passes:
-        assert seen.result["cached_tokens_expected"] in (None, 3 * SHARED_TOKENS)
+        assert seen.result["cached_tokens_expected"] in (None, 6 * SHARED_TOKENS)
     shared, unshared = figures["/shared"], figures["/unshared"]
-    assert shared["Tp"].verdict == "lower"
-    assert shared["Tp"].change.value < -0.5
     assert shared["L"].change.value == 0.0
     for name in ("Tp", "Td", "B"):
         change = unshared[name]
         assert change.verdict == "within noise" or abs(change.change.value) < 0.25
+    if shared["Tp"].floor_ratio > 1.0:
+        pytest.skip("other programs make a pass differ from itself by half: Tp cannot be judged")
+    assert shared["Tp"].verdict == "lower"
+    assert shared["Tp"].change.value < -0.5
 
 
 def test_flags_are_read_back_from_the_engine(engine: LlamaCpp, tmp_path: Path) -> None:
