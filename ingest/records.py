@@ -47,7 +47,8 @@ class Call:
     """One model call; the fields are the columns of `calls`, None means not known.
 
     Instants are nanoseconds since 1970, UTC. `identity` is what `call_id` is derived from: the
-    same call delivered twice has the same identity, whatever file brought it.
+    same call delivered twice has the same identity, whatever file brought it. `retry_of` is the
+    identity of the first attempt.
     """
 
     identity: str

@@ -5,24 +5,23 @@ encloses the outermost, who pays from around the engine. Refuses to give one val
 that only their common wrapper has: its usage and answer belong to the last attempt.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from ingest.calls.aliases import AliasTable
-from ingest.calls.content import Message, completion, listed_attributes, prompt
+from ingest.calls.derivation import Derivation
 from ingest.calls.endpoint import endpoint
-from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, kept_text
 from ingest.calls.mapping import ColumnMap
 from ingest.calls.observation import observation, streamed_chunks
 from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
 from ingest.calls.request import request
+from ingest.calls.retries import RetryLink
+from ingest.calls.texts import texts
 from ingest.calls.timing import Phases, phases, refused
 from ingest.calls.tokens import Buckets
-from ingest.calls.unify import RetryLink
 from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
-from ingest.config import Configuration
 from ingest.records import Call
 
 PAYER_COLUMNS = (
@@ -34,9 +33,6 @@ PAYER_COLUMNS = (
     "environment",
     "region",
 )
-Text = list[Message] | str | None
-"""Messages, or the fingerprint that stands for them."""
-TOOLS_PREFIX = "llm.tools."
 ORIGINS = frozenset({"production", "replay"})
 COST_CURRENCY = "USD"
 """The currency in which every convention that has a cost attribute defines it."""
@@ -45,19 +41,10 @@ COST_STEP = Decimal(1).scaleb(-9)
 NO_USAGE_NOTE = "stream without usage; ask for stream_options.include_usage"
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """What every call of a trace is derived with."""
-
-    configuration: Configuration
-    columns: ColumnMap
-    table: AliasTable
-
-
 def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Derivation) -> Call:
     """The call that `views` describe: `ended` so, `link` is its place among attempts."""
-    owns_wrapper = link is not None and link.is_last and link.is_whole_operation
-    found_model = _model(views, derivation.columns)
+    owns_wrapper = link is not None and link.owns_wrapper
+    found_model = model(views, derivation.columns)
     parameters = request(views.readings(with_wrapper=True))
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
     if tokens.output_tokens is None and parameters["stream"] and ended.status == "ok":
@@ -81,16 +68,17 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         **_who_pays(views, derivation.columns),
         **_what_ran(views, derivation.columns),
         **_cost(views, owns_wrapper=owns_wrapper),
-        **_texts(views, found_model, parameters, derivation, owns_wrapper=owns_wrapper),
+        **texts(views, found_model, parameters, derivation, owns_wrapper=owns_wrapper),
     )
 
 
 def ending(views: Views, table: AliasTable) -> Outcome:
-    """How the call ended by its own views: the outermost failure counts."""
+    """How the call ended by its own views and its sender's: the outermost failure counts."""
+    seen = [*views.own, *([views.sender] if views.sender else [])]
     return joined(
         [
             outcome(view.span, view.reading, table, child_http_status=view.child_http_status)
-            for view in views.own
+            for view in seen
         ]
     )
 
@@ -120,7 +108,7 @@ def _with_note(note: str | None, *more: str) -> str | None:
     return "; ".join([*([note] if note else []), *more]) or None
 
 
-def _model(views: Views, columns: ColumnMap) -> str | None:
+def model(views: Views, columns: ColumnMap) -> str | None:
     """What ran, as far as anybody says: the answer's model before the request's."""
     found = views.innermost.context.found
     configured = columns.configured_value("model", found)
@@ -133,10 +121,15 @@ def _model(views: Views, columns: ColumnMap) -> str | None:
     return columns.value("model", found)
 
 
+def requested_model(views: Views) -> str | None:
+    """The model that the call asked for, by the outermost of its views that names one."""
+    asking = [*reversed(views.own), *([views.wrapper] if views.wrapper else [])]
+    asked = (view.reading.first("request_model") for view in asking)
+    return next((name for name in asked if name is not None), None)
+
+
 def _what_ran(views: Views, columns: ColumnMap) -> dict[str, Any]:
     found = views.innermost.context.found
-    requested = [*reversed(views.own), *([views.wrapper] if views.wrapper else [])]
-    asked = (view.reading.first("request_model") for view in requested)
     provider = (
         columns.configured_value("provider", found)
         or views.text("provider", with_wrapper=True)
@@ -144,7 +137,7 @@ def _what_ran(views: Views, columns: ColumnMap) -> dict[str, Any]:
     )
     origin = columns.value("origin", found)
     return {
-        "model_requested": next((name for name in asked if name is not None), None),
+        "model_requested": requested_model(views),
         "provider": provider,
         "pool_reported": columns.value("pool", found),
         "adapter": columns.value("adapter", found),
@@ -170,24 +163,24 @@ def _who_pays(views: Views, columns: ColumnMap) -> dict[str, Any]:
         or outer.context.service_around_engine
         or outer.span.service
     )
-    operation = _operation(views)
+    kind = operation(views)
     named = endpoint(
         outer.context,
         mapped=columns.value("endpoint", *searches),
         prompt_name=views.text("prompt_name", with_wrapper=True),
         service=service,
-        operation=operation,
+        operation=kind,
     )
     return {
         "endpoint": named.name,
         "endpoint_source": named.source,
         "service": service,
-        "operation": operation,
+        "operation": kind,
         **{column: columns.value(column, *searches) for column in PAYER_COLUMNS},
     }
 
 
-def _operation(views: Views) -> str:
+def operation(views: Views) -> str:
     told = (view.part.operation for view in (*views.own, views.outermost))
     return next((name for name in told if name is not None), "chat")
 
@@ -197,53 +190,3 @@ def _cost(views: Views, *, owns_wrapper: bool) -> dict[str, Any]:
     if not isinstance(cost, Decimal) or not 0 <= cost < MAX_COST:
         return {}
     return {"reported_cost": cost.quantize(COST_STEP), "reported_currency": COST_CURRENCY}
-
-
-def _texts(
-    views: Views,
-    model: str | None,
-    parameters: dict[str, Any],
-    derivation: Derivation,
-    *,
-    owns_wrapper: bool,
-) -> dict[str, Any]:
-    """Fingerprints of prompt and answer, and the texts themselves where they may be kept."""
-    configuration = derivation.configuration
-    if configuration.content == "off":
-        return {}
-    asked, tools_hash = _prompt(views, derivation)
-    answered = _answer(views, derivation.table, with_wrapper=owns_wrapper)
-    limits = {name: value for name, value in parameters.items() if name != "stream"}
-    input_hash = fingerprint(asked, configuration)
-    whole = None if input_hash is None else [input_hash, model, tools_hash, limits]
-    return {
-        "input_hash": input_hash,
-        "prompt_hash": fingerprint(whole, configuration),
-        "output_hash": fingerprint(answered, configuration),
-        "prompt": kept_text(asked, configuration),
-        "completion": kept_text(answered, configuration),
-    }
-
-
-def _prompt(views: Views, derivation: Derivation) -> tuple[Text, str | None]:
-    """The prompt, and the hash of the tools offered with it, by the innermost view that has one."""
-    for view in (*views.own, *([views.wrapper] if views.wrapper else [])):
-        asked: Text = view.reading.first("input_hash") or prompt(view.span, derivation.table)
-        if asked is not None:
-            offered = listed_attributes(view.span.attributes, TOOLS_PREFIX)
-            configuration = derivation.configuration
-            return asked, (
-                fingerprint(view.reading.first("tools"), configuration)
-                or fingerprint_of_attributes(offered, configuration)
-            )
-    return None, None
-
-
-def _answer(views: Views, table: AliasTable, *, with_wrapper: bool) -> Text:
-    """The answer by the innermost view that has one."""
-    wrapper = [views.wrapper] if with_wrapper and views.wrapper else []
-    for view in (*views.own, *wrapper):
-        answered: Text = view.reading.first("output_hash") or completion(view.span, table)
-        if answered is not None:
-            return answered
-    return None

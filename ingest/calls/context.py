@@ -7,11 +7,14 @@ flat one. Refuses to look inside a call: only what encloses it is here.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.calls.aliases import AliasTable, Reading
+from ingest.calls.aliases import AliasTable, Reading, Role
 from ingest.calls.mapping import ColumnMap, Found
 from ingest.calls.roles import MODEL_ROLES, Part
 from ingest.calls.tree import Tree
 from ingest.records import Span
+
+PLACE_ROLES: frozenset[Role] = frozenset({"agent", "chain", "tool", "retrieval", "server"})
+"""Spans whose calls have something in common: each is one step of the product's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Context:
 
     `around_engine` is `found` without what engine spans say. `model_server_route` is a route that
     only names a model server. `has_root` says that the trace's root is here and is no model call.
+    `place` is the id of the workflow, agent, tool or HTTP request of the product.
     """
 
     found: Found
@@ -28,6 +32,7 @@ class Context:
     route: str | None
     model_server_route: str | None
     workflow: str | None
+    place: str | None
     top_name: str
     has_root: bool
 
@@ -54,6 +59,7 @@ def _empty(top: Span, *, has_root: bool) -> Context:
         route=None,
         model_server_route=None,
         workflow=None,
+        place=None,
         top_name=top.name,
         has_root=has_root,
     )
@@ -71,8 +77,9 @@ def _inside(
         service = span.service or service
     route, model_server_route = above.route, above.model_server_route
     own_route = span.attributes.get("http.route") if span.kind == "server" else None
+    is_place = part.role in PLACE_ROLES
     if own_route in table.file.endpoint.model_server_routes:
-        model_server_route = str(own_route)
+        model_server_route, is_place = str(own_route), False
     elif own_route:
         route = str(own_route)
     return Context(
@@ -82,6 +89,7 @@ def _inside(
         route=route,
         model_server_route=model_server_route,
         workflow=_workflow(span, part, table) or above.workflow,
+        place=span.span_id if is_place else above.place,
         top_name=above.top_name,
         has_root=above.has_root,
     )

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.calls.aliases import AliasTable, Reading, alias_table
-from ingest.calls.call import Derivation, call, ending
+from ingest.calls.call import call, ending, model, operation, requested_model
 from ingest.calls.context import Context, contexts
+from ingest.calls.derivation import Derivation
 from ingest.calls.mapping import column_map
 from ingest.calls.outcome import Outcome
+from ingest.calls.retries import Attempt, RetryLink, retries
 from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, part_of
 from ingest.calls.runs import Retrieval, ToolRun, retrieval, tool_run
+from ingest.calls.texts import question
 from ingest.calls.tree import Tree, grow
-from ingest.calls.unify import Attempt, Chain, chains, retries
+from ingest.calls.unify import Chain, chains
+from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
 from ingest.config import Configuration
 from ingest.records import Call, Span
@@ -43,9 +47,13 @@ class _Trace:
         """The views that `chain` points at."""
         return Views(
             own=tuple(self._view(index) for index in chain.own),
-            wrapper=None if chain.wrapper is None else self._view(chain.wrapper),
-            operation=None if chain.operation is None else self._view(chain.operation),
+            wrapper=self._around(chain.wrapper),
+            operation=self._around(chain.operation),
+            sender=self._around(chain.sender),
         )
+
+    def _around(self, index: int | None) -> View | None:
+        return None if index is None else self._view(index)
 
     def _view(self, index: int) -> View:
         span = self.tree.spans[index]
@@ -90,24 +98,39 @@ def _calls(tree: Tree, parts: Sequence[Part], derivation: Derivation) -> tuple[C
     )
     views = [trace.views(chain) for chain in chains(tree, parts)]
     endings = [ending(each, table) for each in views]
-    links = retries(list(map(_attempt, views, endings)))
+    links = _links(views, endings, derivation)
     return tuple(
         call(each, ended, links.get(each.identity), derivation)
         for each, ended in zip(views, endings, strict=True)
     )
 
 
-def _attempt(views: Views, ended: Outcome) -> Attempt:
-    """The call as its outermost own view saw it: that view decided to try again."""
-    span = views.own[-1].span
-    operation = views.operation
+def _links(
+    views: Sequence[Views], endings: Sequence[Outcome], derivation: Derivation
+) -> dict[str, RetryLink]:
+    """The links between attempts; where no call failed there are none."""
+    if all(ended.status == "ok" for ended in endings):
+        return {}
+    return retries(
+        [_attempt(each, ended, derivation) for each, ended in zip(views, endings, strict=True)]
+    )
+
+
+def _attempt(views: Views, ended: Outcome, derivation: Derivation) -> Attempt:
+    """The call as its client saw it: that view decided to try again."""
+    span, outermost = views.client.span, views.outermost
+    counts, _ = usage(views.readings())
     return Attempt(
         identity=views.identity,
-        operation=None if operation is None else operation.span.span_id,
         begun_at=span.started_at,
         ended_at=span.ended_at,
         status=ended.status,
         request_id=views.text("request_id"),
+        operation=None if views.operation is None else views.operation.span.span_id,
+        place=outermost.context.place or outermost.span.parent_span_id,
+        asked=(operation(views), requested_model(views) or model(views, derivation.columns)),
+        input_hash=question(views, derivation).input_hash,
+        input_tokens=counts.input_tokens,
     )
 
 

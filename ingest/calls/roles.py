@@ -14,7 +14,8 @@ MODEL_ROLES: frozenset[Role] = frozenset({"model", "embedding"})
 TRANSPARENT_ROLES: frozenset[Role] = frozenset({"server", "other"})
 """Spans between two views of one call: HTTP clients, gateways, middleware."""
 
-_HTTP = ("http.route", "http.request.method", "http.method", "url.path", "http.target")
+_HTTP_METHODS = ("http.request.method", "http.method")
+_HTTP = ("http.route", *_HTTP_METHODS, "url.path", "http.target")
 _LATENCY_PREFIX = "gen_ai.latency."
 _ENGINE_REQUEST_NAME = "llm_request"
 _OPERATION_BY_REQUEST_ID = {
@@ -48,6 +49,11 @@ def part_of(span: Span, table: AliasTable) -> Part:
     if span.kind == "server" and any(name in span.attributes for name in _HTTP):
         return Part("server")
     return Part("other")
+
+
+def is_http_request(span: Span) -> bool:
+    """Whether `span` is an HTTP request as its sender saw it."""
+    return span.kind == "client" and any(name in span.attributes for name in _HTTP_METHODS)
 
 
 def _is_engine(span: Span) -> bool:

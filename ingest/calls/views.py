@@ -25,11 +25,16 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """All views of one call: `own` innermost first, then those around several calls."""
+    """All views of one call: `own` innermost first, then those around several calls.
+
+    `sender` is the HTTP request by which the call came to the server that wrote the outermost own
+    view; it tells how its client saw it end.
+    """
 
     own: tuple[View, ...]
     wrapper: View | None = None
     operation: View | None = None
+    sender: View | None = None
 
     @property
     def innermost(self) -> View:
@@ -40,6 +45,11 @@ class Views:
     def outermost(self) -> View:
         """The view that everything enclosing the call encloses."""
         return self.operation or self.own[-1]
+
+    @property
+    def client(self) -> View:
+        """The view of whoever waited for this one call."""
+        return self.sender or self.own[-1]
 
     @property
     def identity(self) -> str:

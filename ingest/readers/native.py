@@ -71,6 +71,8 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     }
     if record.get("pool") is not None:
         given.setdefault("pool_reported", native_value("pool_reported", record["pool"]))
+    if "retry_of" in given:
+        given["retry_of"] = f"call_id:{given['retry_of']}"
     given |= token_columns(given)
     given = {key: item for key, item in given.items() if key not in TOTAL_COLUMNS}
     return Call(**{**_derived(given), **given}, identity=_identity(record, given, occurrences))

@@ -83,6 +83,8 @@ class CallStage:
         if call.reported_cost is not None:
             cost = call.reported_cost.quantize(COST_STEP, ROUND_HALF_EVEN)
             call = replace(call, reported_cost=cost)
+        if call.retry_of is not None:
+            call = replace(call, retry_of=call_id_of(call.retry_of))
         facts = self._facts_of(call)
         dimensions = self._dimensions_of(call)
         cohort = self._cohorts.get(dimensions)

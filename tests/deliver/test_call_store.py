@@ -50,6 +50,13 @@ def test_an_exported_call_keeps_its_call_id() -> None:
     assert call_id_of(f"call_id:{exported}") == exported
 
 
+def test_a_retry_names_the_call_id_of_the_first_attempt(ledger: Ledger) -> None:
+    merged(ledger, call("record:1"), call("record:2", attempt=2, retry_of="record:1"))
+    first, second = rows(ledger, "call_id, retry_of")
+    assert first[1] is None
+    assert second[1] == first[0] == call_id_of("record:1")
+
+
 def test_a_record_is_stored_in_the_columns_of_its_fields(ledger: Ledger) -> None:
     counts = merged(
         ledger,

@@ -142,6 +142,11 @@ def test_identity_is_the_call_s_id_then_its_span_then_what_the_row_says(take) ->
     assert (first.removesuffix(":1"), first[-2:]) == (second.removesuffix(":2"), ":1")
 
 
+def test_a_retry_names_the_call_id_of_the_first_attempt(take) -> None:
+    (call,) = take(json.dumps({**ROW, "attempt": 2, "retry_of": "c"}), "native").calls
+    assert (call.attempt, call.retry_of) == (2, "call_id:c")
+
+
 def test_an_observed_first_token_without_arrival_is_seen_by_the_client(take) -> None:
     row = {
         "started_at": MIDNIGHT_AT,

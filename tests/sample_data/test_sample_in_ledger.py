@@ -78,16 +78,17 @@ def test_outcomes_sources_and_impossible_times_are_counted(
     assert dict(invalid) == {name: line["calls"] for name, line in totals["invalid"].items()}
 
 
-def test_after_a_failed_attempt_the_next_one_stands_in_the_same_trace(
+def test_every_further_attempt_is_linked_to_the_first(
     sample_ledger: Ledger, manifest: dict[str, Any]
 ) -> None:
     found = rows(
         sample_ledger,
-        "select count(following) from (select status, lead(call_id) over ("
-        "partition by trace_id order by arrived_at) as following from calls "
-        "where trace_id is not null) where status <> 'ok'",
+        "select count(*), count(*) filter (first.attempt = 1 and first.status <> 'ok') "
+        "from calls as later inner join calls as first on later.retry_of = first.call_id "
+        "where later.attempt > 1 and later.trace_id = first.trace_id",
     )
-    assert found == [(manifest["totals"]["further_attempts"],)]
+    expected = manifest["totals"]["further_attempts"]
+    assert found == [(expected, expected)]
 
 
 def test_tools_searches_and_loops_are_found(
