@@ -68,7 +68,9 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         **_who_pays(views, derivation.columns),
         **_what_ran(views, derivation.columns),
         **_cost(views, owns_wrapper=owns_wrapper),
-        **texts(views, found_model, parameters, derivation, owns_wrapper=owns_wrapper),
+        **texts(
+            views, requested_model(views) or found_model, derivation, owns_wrapper=owns_wrapper
+        ),
     )
 
 

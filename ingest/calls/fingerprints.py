@@ -1,8 +1,9 @@
 """Hashes of prompts, completions, arguments and results, and the text that may be kept.
 
-Owns the normalising, version 1: Unicode NFC, line ends, trailing blanks, key order of JSON; not
-case, not numbers, not punctuation. Refuses to keep text unless the configuration says "full", and
-to hash at all where it says "off".
+Owns the normalising of texts, version 1: Unicode NFC, line ends, trailing blanks, key order of
+JSON; not case, not numbers, not punctuation. That of whole requests is at version 2: what the
+client asked for, documented defaults left out (`request.told_apart_by`). Refuses to keep text
+unless the configuration says "full", and to hash at all where it says "off".
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from ingest.config import Configuration
 from ingest.records import Json
 
 VERSION = "v1"
+REQUEST_VERSION = "v2"
 _FINGERPRINT = re.compile(r"v\d+k?:[0-9a-f]{64}")
 MAX_DEPTH = 64
 """Nesting below this is not compared: no prompt says anything down there."""
@@ -24,7 +26,7 @@ MAX_JSON_CHARACTERS = 1024 * 1024
 """Longer text is compared as text: its key order is left as it is."""
 
 
-def fingerprint(value: Json, configuration: Configuration) -> str | None:
+def fingerprint(value: Json, configuration: Configuration, *, version: str = VERSION) -> str | None:
     """`v1:` and 64 hex digits, `v1k:` where keyed; None where there is nothing or content is off.
 
     Keyed and unkeyed hashes never compare equal, nor do hashes of two versions of normalising. A
@@ -36,9 +38,9 @@ def fingerprint(value: Json, configuration: Configuration) -> str | None:
         return str(value)
     text = json.dumps(normalised(value), sort_keys=True, separators=(",", ":"))
     if configuration.hash_key is None:
-        return f"{VERSION}:{hashlib.sha256(text.encode()).hexdigest()}"
+        return f"{version}:{hashlib.sha256(text.encode()).hexdigest()}"
     keyed = hmac.new(configuration.hash_key.encode(), text.encode(), hashlib.sha256)
-    return f"{VERSION}k:{keyed.hexdigest()}"
+    return f"{version}k:{keyed.hexdigest()}"
 
 
 def fingerprint_of_attributes(

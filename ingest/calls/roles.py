@@ -56,12 +56,16 @@ def is_http_request(span: Span) -> bool:
     return span.kind == "client" and any(name in span.attributes for name in _HTTP_METHODS)
 
 
+def is_vllm(span: Span) -> bool:
+    """Whether vLLM wrote `span`: it states no parameter that is 0."""
+    return span.name == _ENGINE_REQUEST_NAME or (span.scope or "").startswith("vllm")
+
+
 def _is_engine(span: Span) -> bool:
     """Whether the model server itself wrote this span about one request."""
     if any(name.startswith(_LATENCY_PREFIX) for name in span.attributes):
         return True
-    is_vllm = span.name == _ENGINE_REQUEST_NAME or (span.scope or "").startswith("vllm")
-    return is_vllm and any(name.startswith("gen_ai.usage.") for name in span.attributes)
+    return is_vllm(span) and any(name.startswith("gen_ai.usage.") for name in span.attributes)
 
 
 def _looks_like_a_model_call(attributes: Mapping[str, Json], table: AliasTable) -> bool:

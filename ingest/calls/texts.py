@@ -9,7 +9,13 @@ from typing import Any
 from ingest.calls.aliases import AliasTable
 from ingest.calls.content import Message, completion, listed_attributes, prompt
 from ingest.calls.derivation import Derivation
-from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, kept_text
+from ingest.calls.fingerprints import (
+    REQUEST_VERSION,
+    fingerprint,
+    fingerprint_of_attributes,
+    kept_text,
+)
+from ingest.calls.request import told_apart_by
 from ingest.calls.views import Views
 
 Text = list[Message] | str | None
@@ -27,26 +33,23 @@ class Question:
 
 
 def texts(
-    views: Views,
-    model: str | None,
-    parameters: dict[str, Any],
-    derivation: Derivation,
-    *,
-    owns_wrapper: bool,
+    views: Views, model: str | None, derivation: Derivation, *, owns_wrapper: bool
 ) -> dict[str, Any]:
-    """Fingerprints of prompt and answer, and the texts themselves where they may be kept."""
+    """Fingerprints of prompt and answer, and the texts themselves where they may be kept.
+
+    `model` is the one that was asked. The whole request has a fingerprint of its own.
+    """
     configuration = derivation.configuration
     if configuration.content == "off":
         return {}
     asked = question(views, derivation)
     answered = _answer(views, derivation.table, with_wrapper=owns_wrapper)
-    limits = {name: value for name, value in parameters.items() if name != "stream"}
     whole = None
     if asked.input_hash is not None:
-        whole = [asked.input_hash, model, asked.tools_hash, limits]
+        whole = [asked.input_hash, model, asked.tools_hash, told_apart_by(views)]
     return {
         "input_hash": asked.input_hash,
-        "prompt_hash": fingerprint(whole, configuration),
+        "prompt_hash": fingerprint(whole, configuration, version=REQUEST_VERSION),
         "output_hash": fingerprint(answered, configuration),
         "prompt": kept_text(asked.text, configuration),
         "completion": kept_text(answered, configuration),

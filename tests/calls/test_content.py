@@ -247,6 +247,73 @@ def test_the_prompt_s_hash_depends_on_model_parameters_and_tools(chat: Any, one_
     assert hashes(**{"gen_ai.request.stream": True}) == plain
 
 
+CLIENT = {"gen_ai.prompt": "hi", "gen_ai.request.max_tokens": 256}
+ENGINE = {
+    "gen_ai.request.id": "chatcmpl-1",
+    "gen_ai.request.max_tokens": 256,
+    "gen_ai.request.top_p": 1.0,
+    "gen_ai.request.n": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "made_of_it"),
+    [
+        ({}, {"gen_ai.request.temperature": 1.0}),
+        ({"gen_ai.request.temperature": 0}, {}),
+        ({"gen_ai.request.temperature": 0.7}, {"gen_ai.request.temperature": 0.7}),
+        ({}, {"gen_ai.request.temperature": 0.6, "gen_ai.request.max_tokens": 4096}),
+        ({"gen_ai.request.top_p": 1}, {"gen_ai.request.temperature": 1.0}),
+    ],
+)
+def test_the_prompt_s_hash_is_the_same_with_and_without_the_engine(
+    chat: Any, engine: Any, one_call: Any, asked: Any, made_of_it: Any
+) -> None:
+    client = chat("c", attributes={**CLIENT, **asked})
+    served = engine("e", "c", attributes={**ENGINE, **made_of_it})
+    assert one_call(client, served).prompt_hash == one_call(client).prompt_hash
+
+
+@pytest.mark.parametrize("temperature", [0, 0.7, 1])
+def test_the_engine_s_own_parameters_count_where_the_client_states_none(
+    chat: Any, engine: Any, one_call: Any, temperature: float
+) -> None:
+    told = {"gen_ai.request.temperature": temperature} if temperature else {}
+    silent = chat("c", attributes={"gen_ai.prompt": "hi"})
+    served = engine("e", "c", attributes={**ENGINE, **told})
+    speaking = chat("c", attributes={**CLIENT, "gen_ai.request.temperature": temperature})
+    assert one_call(silent, served).prompt_hash == one_call(speaking).prompt_hash
+
+
+@pytest.mark.parametrize(
+    ("default", "other"),
+    [
+        ({"gen_ai.request.temperature": 1}, {"gen_ai.request.temperature": 0}),
+        ({"gen_ai.request.top_p": 1}, {"gen_ai.request.top_p": 0.9}),
+        ({"gen_ai.request.choice.count": 1}, {"gen_ai.request.choice.count": 2}),
+        ({"gen_ai.request.stream": True}, {"gen_ai.request.stop_sequences": ["END"]}),
+    ],
+)
+def test_a_documented_default_asks_the_same_whether_it_is_said_or_not(
+    chat: Any, one_call: Any, default: Any, other: Any
+) -> None:
+    plain = one_call(chat("c", attributes=CLIENT)).prompt_hash
+    assert one_call(chat("c", attributes={**CLIENT, **default})).prompt_hash == plain
+    assert one_call(chat("c", attributes={**CLIENT, **other})).prompt_hash != plain
+
+
+def test_an_answer_s_model_makes_no_other_question(chat: Any, one_call: Any) -> None:
+    answered = {"gen_ai.response.model": "model-a-2026-01-01"}
+    plain = one_call(chat("c", attributes=CLIENT)).prompt_hash
+    assert one_call(chat("c", attributes={**CLIENT, **answered})).prompt_hash == plain
+
+
+def test_a_request_s_hash_has_a_version_of_its_own(chat: Any, one_call: Any) -> None:
+    found: Call = one_call(chat("c", attributes=CLIENT))
+    assert (found.input_hash or "")[:3] == "v1:"
+    assert (found.prompt_hash or "")[:3] == "v2:"
+
+
 def test_the_client_s_prompt_is_the_call_s(chat: Any, engine: Any, one_call: Any) -> None:
     client = chat("client", attributes={"gen_ai.prompt": "hi"})
     assert one_call(client, engine("e", "client")).input_hash == one_call(client).input_hash

@@ -119,6 +119,17 @@ def test_equal_texts_have_equal_hashes(sample_ledger: Ledger, manifest: dict[str
     }
 
 
+def test_equal_questions_have_equal_hashes_with_and_without_an_engine(
+    sample_ledger: Ledger, manifest: dict[str, Any]
+) -> None:
+    found = rows(
+        sample_ledger,
+        "select count(distinct prompt_hash), count(distinct timing_source) from calls "
+        "where endpoint = '/rag/answer'",
+    )
+    assert found == [(manifest["totals"]["prompts"]["/rag/answer"]["distinct"], 2)]
+
+
 @pytest.mark.parametrize(("zone", "month"), MONTHS)
 def test_endpoints_have_their_calls_tokens_gpu_seconds_and_money(
     sample_ledger: Ledger, manifest: dict[str, Any], zone: str, month: str
