@@ -34,6 +34,13 @@ def calendar_of(quarters: Sequence[int], timezone: str) -> pl.DataFrame:
     )
 
 
+def numbered_times(quarters: Sequence[int], timezone: str, column: str) -> pl.DataFrame:
+    """`quarters` with the hour, day or month of each, and its `time_number` in their order."""
+    return calendar_of(quarters, timezone).select(
+        "quarter", column, time_number=pl.col(column).rank("dense").cast(pl.Int32)
+    )
+
+
 def pieces_of(window: Window, column: str) -> list[tuple[Any, int, int]]:
     """The hours, days or months of `window`: the value of `column`, first and last instant.
 

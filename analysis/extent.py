@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from analysis.errors import NoDataError
-from analysis.selection import Filters, filter_text
+from analysis.selection import Filters, filter_text, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window, instant_text
 from analysis.wording import counted
@@ -27,7 +27,10 @@ class Extent:
 
 def extent_of(connection: Connection, filters: Filters) -> Extent:
     """How far the calls of the filtered origin reach."""
-    rows = run_question(connection, question_named("extent"))
+    origins = set(read_cohorts(connection, {})["origin"])
+    if origins == {filters["origin"]}:
+        return Extent(**run_question(connection, question_named("extent")).row(0, named=True))
+    rows = run_question(connection, question_named("extent_by_origin"))
     own = rows.filter(pl.col("origin") == filters["origin"]).drop("origin").to_dicts()
     return Extent(**own[0]) if own else Extent(first_at=None, last_at=None, call_count=0)
 
@@ -38,10 +41,10 @@ def bounded(connection: Connection, window: Window, filters: Filters) -> Window:
         return window
     extent = extent_of(connection, filters)
     since = extent.first_at if window.since is None else window.since
-    until = extent.last_at if window.until is None else window.until
-    if since is None or until is None or since >= until:
+    if since is None or extent.last_at is None:
         return window
-    return replace(window, since=since, until=until)
+    until = max(extent.last_at, since + 1) if window.until is None else window.until
+    return window if since >= until else replace(window, since=since, until=until)
 
 
 def no_calls(connection: Connection, window: Window, filters: Filters) -> NoDataError:

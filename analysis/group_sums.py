@@ -4,29 +4,25 @@ Owns which call belongs to which group, and on which basis it is paid: `gpu`, `t
 all (`unpriced`). Refuses to decide what a line is called, and rounds nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
-from analysis.calendar import calendar_of
 from analysis.columns import CALLER_COLUMNS, TIME_COLUMNS
 from analysis.letters import Sums
 from analysis.money import gpu_cost
-from analysis.selection import Filters, caller_values, read_cohorts
-from analysis.sql import question_named, run_question
+from analysis.scan import scanned
+from analysis.selection import Filters, read_cohorts
 from analysis.window import Window
+from ingest.charging.pools import rates_in
 from ingest.charging.rates import Rate
-from ingest.charging.window import edge_pieces
 from ingest.ledger import Connection
 
 ESTIMATED_SOURCES = ("span", "tokens")
 """Timing sources whose phases are estimated, not observed."""
-
-EDGE_CHARGES = "edge_charges"
 
 RATE_SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "rate_id": pl.Int32,
@@ -77,73 +73,35 @@ class GroupSums:
 
 def group_sums(
     connection: Connection,
-    rates: Sequence[Rate],
+    times: pl.DataFrame,
     *,
     by: Sequence[str],
     window: Window,
     filters: Filters,
 ) -> GroupSums:
-    """The sums of the calls that `filters` select in `window`, by the columns `by`."""
-    rows = _scanned(connection, by=by, window=window, filters=filters)
-    labelled = _labelled(connection, rows, by=by, window=window, filters=filters)
-    priced = _with_rate(labelled, rates)
-    times = [column for column in by if column in TIME_COLUMNS]
-    return GroupSums(groups=_groups(priced, by), busy=_busy(priced, times))
+    """The sums of the calls that `filters` select in `window`, by the columns `by`.
 
-
-def _scanned(
-    connection: Connection, *, by: Sequence[str], window: Window, filters: Filters
-) -> pl.DataFrame:
-    bounds = {
-        "since": window.since,
-        "until": window.until,
-        "first_quarter": window.first_quarter,
-        "until_quarter": window.until_quarter,
-    }
-    callers = [column for column in by if column in CALLER_COLUMNS]
-    is_timed = any(column in TIME_COLUMNS for column in by)
-    is_detailed = is_timed or callers or set(filters) & set(CALLER_COLUMNS)
-    details = {
-        "by_quarter": is_timed,
-        "caller": callers[0] if callers else None,
-        **caller_values(filters),
-    }
-    with _edge_charges(connection, window):
-        if not is_detailed:
-            return run_question(connection, question_named("law"), **bounds)
-        return run_question(connection, question_named("law_detailed"), **bounds, **details)
-
-
-@contextmanager
-def _edge_charges(connection: Connection, window: Window) -> Iterator[None]:
-    """The table `edge_charges`: what of `window` lies in no whole quarter-hour."""
-    connection.register(EDGE_CHARGES, edge_pieces(connection, window.since, window.until))
-    try:
-        yield
-    finally:
-        connection.unregister(EDGE_CHARGES)
+    `times` are those of `times_of`, in which the column of time of `by` is found.
+    """
+    rows = scanned(connection, times, by=by, window=window, filters=filters)
+    labelled = _labelled(rows, read_cohorts(connection, filters), times, by)
+    priced = _with_rate(labelled, rates_in(connection))
+    return GroupSums(groups=_groups(priced, by), busy=_busy(priced, by))
 
 
 def _labelled(
-    connection: Connection,
-    rows: pl.DataFrame,
-    *,
-    by: Sequence[str],
-    window: Window,
-    filters: Filters,
+    rows: pl.DataFrame, cohorts: pl.DataFrame, times: pl.DataFrame, by: Sequence[str]
 ) -> pl.DataFrame:
-    """`rows` of the selected cohorts, with a column for each of `by`."""
-    cohorts = read_cohorts(connection, filters).rename({"pool": "cohort_pool"})
-    labelled = rows.join(
-        cohorts.with_columns(pool=pl.col("cohort_pool")), on="cohort_id", how="inner"
-    )
-    callers = [column for column in by if column in CALLER_COLUMNS]
-    if callers:
-        labelled = labelled.rename({"caller": callers[0]})
-    if any(column in TIME_COLUMNS for column in by):
-        quarters = labelled["quarter"].drop_nulls().unique().sort().to_list()
-        calendar = calendar_of(quarters, window.timezone)
-        labelled = labelled.join(calendar, on="quarter", how="left")
+    """`rows` of `cohorts`, with a column for each of `by`."""
+    named = cohorts.with_columns(cohort_pool=pl.col("pool"))
+    labelled = rows.join(named, on="cohort_id", how="inner")
+    for column in by:
+        if column in CALLER_COLUMNS:
+            labelled = labelled.rename({"caller": column})
+        elif column in TIME_COLUMNS:
+            names = times.select("time_number", column).unique("time_number")
+            number = pl.col("time_number").cast(pl.Int32)
+            labelled = labelled.with_columns(number).join(names, on="time_number", how="left")
     estimated = pl.col("timing_source").is_in(ESTIMATED_SOURCES)
     gpu_ps = pl.col("prefill_gpu_ps") + pl.col("decode_gpu_ps")
     return labelled.with_columns(estimated_gpu_ps=pl.when(estimated).then(gpu_ps))
@@ -213,15 +171,13 @@ def _whole(value: Decimal | None) -> int:
     return 0 if value is None else int(value)
 
 
-def _busy(rows: pl.DataFrame, times: Sequence[str]) -> dict[BusyKey, int]:
-    time = times[0] if times else None
+def _busy(rows: pl.DataFrame, by: Sequence[str]) -> dict[BusyKey, int]:
+    times = [column for column in by if column in TIME_COLUMNS]
     charged = rows.filter(pl.col("prefill_gpu_ps").is_not_null())
     summed = charged.group_by(["rate_id", *times], maintain_order=True).agg(
         gpu_ps=(pl.col("prefill_gpu_ps") + pl.col("decode_gpu_ps")).sum()
     )
     return {
-        BusyKey(rate_id=row["rate_id"], time=None if time is None else row[time]): int(
-            row["gpu_ps"]
-        )
+        BusyKey(rate_id=row["rate_id"], time=row[times[0]] if times else None): int(row["gpu_ps"])
         for row in summed.iter_rows(named=True)
     }

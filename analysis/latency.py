@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.calendar import calendar_of
 from analysis.columns import CALLER_COLUMNS, TIME_COLUMNS, checked_groups
 from analysis.extent import bounded, extent_of, no_calls
+from analysis.scan import times_of
 from analysis.selection import caller_values, read_cohorts, selected
 from analysis.sql import question_named, run_question
-from analysis.window import QUARTER_NS, Window
+from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
@@ -44,7 +44,7 @@ def latency(  # noqa: PLR0913 - a question is asked by keywords
     cohorts = read_cohorts(ledger.connection, filters)
     resolved = bounded(ledger.connection, asked, filters)
     groups = _numbered(cohorts, [c for c in columns if c not in (*CALLER_COLUMNS, *TIME_COLUMNS)])
-    times = _times(resolved, columns)
+    times = times_of(ledger.connection, by=columns, asked=asked, bounded=resolved)
     is_exact = extent_of(ledger.connection, filters).call_count <= most_exact_calls
     rows = run_question(
         ledger.connection,
@@ -70,16 +70,6 @@ def _numbered(cohorts: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
         return cohorts.with_columns(group_number=pl.lit(0))
     groups = cohorts.select(columns).unique(maintain_order=True).with_row_index("group_number")
     return cohorts.join(groups, on=columns, how="left", nulls_equal=True)
-
-
-def _times(window: Window, columns: Sequence[str]) -> pl.DataFrame:
-    """`quarter` and `time_number` with the time column, for each quarter-hour of `window`."""
-    column = next((c for c in columns if c in TIME_COLUMNS), None)
-    if column is None or window.since is None or window.until is None:
-        return pl.DataFrame(schema={"quarter": pl.Int32, "time_number": pl.Int32})
-    quarters = range(window.since // QUARTER_NS, window.until // QUARTER_NS + 1)
-    calendar = calendar_of(quarters, window.timezone)
-    return calendar.with_columns(time_number=pl.col(column).rank("dense").cast(pl.Int32))
 
 
 def _labelled(

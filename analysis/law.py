@@ -12,6 +12,7 @@ from analysis.extent import bounded, no_calls
 from analysis.group_sums import GroupSums, group_sums
 from analysis.idle import idle_sums, unconfigured_pools
 from analysis.lines import Line, group_lines, idle_lines, lines_frame, unpriced_lines
+from analysis.scan import times_of
 from analysis.selection import PRODUCTION, Filters, selected
 from analysis.window import Window
 from analysis.wording import counted
@@ -43,11 +44,12 @@ def law(
     filters = selected(where)
     connection = ledger.connection
     asked = window or Window(timezone=configuration.timezone)
-    rates = rates_in(connection)
-    sums = group_sums(connection, rates, by=columns, window=asked, filters=filters)
+    resolved = bounded(connection, asked, filters)
+    times = times_of(connection, by=columns, asked=asked, bounded=resolved)
+    sums = group_sums(connection, times, by=columns, window=asked, filters=filters)
     if not sums.groups:
         raise no_calls(connection, asked, filters)
-    resolved = bounded(connection, asked, filters)
+    rates = rates_in(connection)
     idle = idle_sums(
         _idle_rates(rates, filters),
         sums,

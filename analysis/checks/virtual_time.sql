@@ -37,6 +37,8 @@ served as (
         c.timing_quality = 'ok'
         and coalesce(r.started_at, r.arrived_at) < d.until
         and r.ended_at > d.since
+        -- a call that the server refused was not in service
+        and (r.started_at is not null or r.http_status is distinct from 429 or r.output_tokens > 0)
 ),
 
 rates as (

@@ -1,26 +1,14 @@
 -- name: extent
 -- question: From when to when does the ledger tell of calls?
--- grain: one origin
--- unit: nanoseconds since 1970
+-- grain: the ledger
+-- unit: first_at and last_at in nanoseconds since 1970, call_count in calls
 -- params: none
 -- nulls: null where no call has such an instant
 -- identity: first_at is the first service start, last_at the last end
-with by_cohort as (
-    select
-        cohort_id,
-        min(coalesce(started_at, arrived_at)) as first_at,
-        max(coalesce(ended_at, first_token_at, started_at, arrived_at)) as last_at,
-        count(*) as call_count
-    from call_rows
-    group by cohort_id
-)
 
+-- Without a group, so that the bounds come from what the database knows of each column.
 select
-    c.origin,
-    min(b.first_at) as first_at,
-    max(b.last_at) as last_at,
-    cast(sum(b.call_count) as bigint) as call_count
-from by_cohort as b
-inner join cohorts as c on b.cohort_id = c.cohort_id
-group by c.origin
-order by c.origin
+    min(coalesce(started_at, arrived_at)) as first_at,
+    max(coalesce(ended_at, first_token_at, started_at, arrived_at)) as last_at,
+    count(*) as call_count
+from call_rows

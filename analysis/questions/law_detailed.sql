@@ -1,15 +1,24 @@
 -- name: law_detailed
 -- question: What does the law say by hour, day or month, or by user or conversation?
--- grain: as law, for each quarter-hour and each caller that is asked for
+-- grain: as law, for each time and each caller that is asked for
 -- unit: as law
--- params: $since, $until, $first_quarter, $until_quarter as for law; $by_quarter is true where
---   time is cut; $caller is 'user_id', 'conversation_id' or null; $any_user and
---   $any_conversation are false where only the calls of $user_id, $conversation_id count
--- nulls: quarter is null where time is not cut, caller where it is not asked for or not known
--- identity: summed over quarters and callers it is law
+-- params: $since, $until, $first_quarter, $until_quarter as for law; $quarters and $time_numbers
+--   say which time each quarter-hour is in, and are empty where time is not cut; $caller is
+--   'user_id', 'conversation_id' or null; $any_user and $any_conversation are false where only
+--   the calls of $user_id, $conversation_id count
+-- nulls: time_number is null where time is not cut or not told, caller where it is not asked for
+--   or not known
+-- identity: summed over times and callers it is law
 
 -- As law. A call is read together with its charges only where a caller is asked for.
-with repriced_pools as (
+with times as (
+    select
+        key as quarter,
+        value as time_number
+    from pairs($quarters, $time_numbers)
+),
+
+repriced_pools as (
     select pool
     from pools
     group by pool
@@ -38,26 +47,27 @@ charged_singly as (
 
 selected as (
     select
-        call_no,
-        cohort_id,
-        coalesce(started_at, arrived_at) as served_at,
-        case when $by_quarter then quarter_of(coalesce(started_at, arrived_at)) end as quarter,
+        c.call_no,
+        c.cohort_id,
+        coalesce(c.started_at, c.arrived_at) as served_at,
+        t.time_number,
         case $caller
-            when 'user_id' then user_id
-            when 'conversation_id' then conversation_id
+            when 'user_id' then c.user_id
+            when 'conversation_id' then c.conversation_id
         end as caller,
-        input_tokens,
-        output_tokens
-    from call_rows
+        c.input_tokens,
+        c.output_tokens
+    from call_rows as c
+    left join times as t on quarter_of(coalesce(c.started_at, c.arrived_at)) = t.quarter
     where
-        ($any_user or user_id is not distinct from $user_id)
-        and ($any_conversation or conversation_id is not distinct from $conversation_id)
+        ($any_user or c.user_id is not distinct from $user_id)
+        and ($any_conversation or c.conversation_id is not distinct from $conversation_id)
 ),
 
 served as (
     select
         r.cohort_id,
-        r.quarter,
+        r.time_number,
         r.caller,
         count(*) as call_count,
         cast(sum(r.input_tokens) as bigint) as input_tokens,
@@ -67,13 +77,13 @@ served as (
     where
         ($since is null or r.served_at >= $since)
         and ($until is null or r.served_at < $until)
-    group by r.cohort_id, r.quarter, r.caller
+    group by r.cohort_id, r.time_number, r.caller
 ),
 
 served_singly as (
     select
         r.cohort_id,
-        r.quarter,
+        r.time_number,
         r.caller,
         p.rate_id,
         t.currency,
@@ -101,7 +111,7 @@ served_singly as (
         ($since is null or r.served_at >= $since)
         and ($until is null or r.served_at < $until)
     group by
-        r.cohort_id, r.quarter, r.caller, p.rate_id, t.currency,
+        r.cohort_id, r.time_number, r.caller, p.rate_id, t.currency,
         case
             when t.call_no is not null then 'token'
             when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
@@ -122,40 +132,42 @@ charged as (
     select
         c.cohort_id,
         c.rate_id,
-        case when $by_quarter then c.quarter end as quarter,
+        t.time_number,
         r.caller,
         sum_picoseconds(c.prefill_s) as prefill_ps,
         sum_picoseconds(c.decode_s) as decode_ps,
         sum_picoseconds(c.prefill_gpu_seconds) as prefill_gpu_ps,
         sum_picoseconds(c.decode_gpu_seconds) as decode_gpu_ps
     from charges as c
+    left join times as t on c.quarter = t.quarter
     left join callers as r on c.call_no = r.call_no
     where
         ($first_quarter is null or c.quarter >= $first_quarter)
         and ($until_quarter is null or c.quarter < $until_quarter)
         and (($any_user and $any_conversation) or r.call_no is not null)
-    group by c.cohort_id, c.rate_id, case when $by_quarter then c.quarter end, r.caller
+    group by c.cohort_id, c.rate_id, t.time_number, r.caller
 ),
 
 charged_at_edges as (
     select
         c.cohort_id,
         c.rate_id,
-        case when $by_quarter then c.quarter end as quarter,
+        t.time_number,
         r.caller,
         sum_picoseconds(c.prefill_s) as prefill_ps,
         sum_picoseconds(c.decode_s) as decode_ps,
         sum_picoseconds(c.prefill_gpu_seconds) as prefill_gpu_ps,
         sum_picoseconds(c.decode_gpu_seconds) as decode_gpu_ps
     from edge_charges as c
+    left join times as t on c.quarter = t.quarter
     left join callers as r on c.call_no = r.call_no
     where ($any_user and $any_conversation) or r.call_no is not null
-    group by c.cohort_id, c.rate_id, case when $by_quarter then c.quarter end, r.caller
+    group by c.cohort_id, c.rate_id, t.time_number, r.caller
 )
 
 select
     cohort_id,
-    quarter,
+    time_number,
     caller,
     cast(null as integer) as rate_id,
     'gpu' as basis,
@@ -174,7 +186,7 @@ where cohort_id not in (select s.cohort_id from singly as s)
 union all
 select
     cohort_id,
-    quarter,
+    time_number,
     caller,
     rate_id,
     basis,
@@ -192,7 +204,7 @@ from served_singly
 union all
 select
     cohort_id,
-    quarter,
+    time_number,
     caller,
     rate_id,
     'gpu' as basis,
@@ -210,7 +222,7 @@ from charged
 union all
 select
     cohort_id,
-    quarter,
+    time_number,
     caller,
     rate_id,
     'gpu' as basis,
@@ -226,5 +238,5 @@ select
     null as token_cost
 from charged_at_edges
 order by
-    cohort_id, quarter nulls last, caller nulls last, rate_id nulls last, basis,
+    cohort_id, time_number nulls last, caller nulls last, rate_id nulls last, basis,
     currency nulls last, call_count
