@@ -39,8 +39,10 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
 ) -> Answer:
     """The change of cost from `before` to `after` by the columns `by`, in money per letter.
 
-    A row a group, one of idle time per pool, and one `total` in each currency. Columns:
-    docs/metrics/explain.md. Raises `NoDataError` where either period has no call.
+    A row a group, one of idle time per pool, and one `total` in each currency: `cost_from`,
+    `cost_to`, `change`, and `<letter>_effect` for each letter, all in money. `tokens_effect` is
+    of tokens per call, for what is priced by the token. Raises `NoDataError` where either period
+    has no call.
     """
     columns = checked_groups(by)
     if set(columns) & set(TIME_COLUMNS):
