@@ -50,13 +50,8 @@ def law(
     if not sums.groups:
         raise no_calls(connection, asked, filters)
     rates = rates_in(connection)
-    idle = idle_sums(
-        _idle_rates(rates, filters),
-        sums,
-        by=columns,
-        window=resolved,
-        schedule_zone=configuration.timezone,
-    )
+    zone, idle_rates = configuration.timezone, _idle_rates(rates, filters)
+    idle = idle_sums(idle_rates, sums, by=columns, window=resolved, schedule_zone=zone)
     lines = [
         *group_lines(sums.groups, columns),
         *idle_lines(idle, columns),

@@ -120,6 +120,24 @@ def test_more_busy_than_provisioned_is_seen(ledger_of: LedgerOf) -> None:
     )
 
 
+def test_refused_calls_are_in_no_service_of_any_replica(ledger_of: LedgerOf) -> None:
+    refused = {
+        "started_at": None,
+        "first_token_at": None,
+        "http_status": 429,
+        "status": "error",
+        "timing_source": "span",
+        "visible_output_tokens": 0,
+    }
+    turned_away = [
+        {**call, **refused, "call_id": f"r{call['call_id']}", "arrived_at": call["started_at"]}
+        for call in traffic()
+    ]
+    found = results(ledger_of([*traffic(), *turned_away], CONFIGURATION))
+    assert {name for name, (result, _) in found.items() if result == "failed"} == set()
+    assert found[VIRTUAL][0] == "ok"
+
+
 def test_data_quality_is_told_and_fails_nothing(ledger_of: LedgerOf) -> None:
     broken = traffic()[0] | {"call_id": "b", "ended_at": MIDNIGHT - 10**6 * S, "endpoint": None}
     silent = traffic()[1] | {"call_id": "c", "visible_output_tokens": None}

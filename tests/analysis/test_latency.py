@@ -106,3 +106,18 @@ def test_the_histogram_keeps_calls_that_never_waited(ledger_of: LedgerOf) -> Non
     ledger = ledger_of([call(0, call_id=str(number)) for number in range(5)], CONFIGURATION)
     found = measured(latency(ledger, CONFIGURATION, most_exact_calls=1).frame)
     assert found["queue"] == (0.0, 0.0, 0.0, 5, 0)
+
+
+def test_a_refused_call_waited_for_nothing(ledger_of: LedgerOf) -> None:
+    refused = {
+        "timing_source": "span",
+        "started_at": None,
+        "first_token_at": None,
+        "http_status": 429,
+        "visible_output_tokens": 0,
+    }
+    ledger = ledger_of([call(1), call(2, **refused)], CONFIGURATION)
+    found = measured(latency(ledger, CONFIGURATION).frame)
+    assert found["queue"][3:] == found["ttft"][3:] == (1, 1)
+    assert found["queue"][0] == pytest.approx(0.01)
+    assert found["e2e"][3:] == (2, 0)

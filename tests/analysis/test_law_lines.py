@@ -93,6 +93,18 @@ def test_a_pool_without_a_price_has_gpu_seconds_and_no_money(ledger_of: LedgerOf
     assert any("not configured" in note and note.endswith(": b") for note in answer.notes)
 
 
+def test_a_refused_call_is_counted_and_costs_nothing(ledger_of: LedgerOf) -> None:
+    refused = call("2", 2, 3, 6, started_at=None, first_token_at=None, visible_output_tokens=0)
+    refused |= {"http_status": 429, "status": "error", "timing_source": "span"}
+    answer = law(
+        ledger_of([call("1", 0, 1, 4), refused], CONFIGURATION), CONFIGURATION, by=("status",)
+    )
+    found = {row["status"]: row for row in answer.frame.to_dicts() if row["line"] == "calls"}
+    counted = ("N", "basis", "gpu_seconds", "cost")
+    assert [found["error"][name] for name in counted] == [1, "gpu", 0.0, 0]
+    assert [found["ok"][name] for name in counted] == [1, "gpu", 4.0, Decimal("0.004")]
+
+
 def test_currencies_are_never_added(ledger_of: LedgerOf) -> None:
     price = TokenPrice(
         model="rented", input_per_mtok=Decimal(10), output_per_mtok=Decimal(100), currency="EUR"
