@@ -82,14 +82,18 @@ class _Values:
     own_changes: Floats
 
 
-def compare(blocks: Sequence[Block], seed: int) -> Compared:
-    """Every figure of `blocks` with intervals from `DRAWS` draws of blocks and stretches."""
+def compare(blocks: Sequence[Block], seed: int, known_noise: float = 0.0) -> Compared:
+    """Every figure of `blocks` with intervals from `DRAWS` draws of blocks and stretches.
+
+    `known_noise` is a change, as |ln|, that something outside the engine explains: the floor is
+    not below it.
+    """
     borders, notes = _stretches(blocks)
     cut = [_cut(block, borders) for block in blocks]
     random = np.random.default_rng(seed)
     draws = [_values(_drawn(blocks, cut, random)) for _ in range(DRAWS)]
     seen = _values(blocks)
-    floors = _floors(seen.own_changes)
+    floors = np.maximum(_floors(seen.own_changes), known_noise)
     rows = tuple(
         _compared(position, figure, seen, draws, float(floors[position]))
         for position, figure in enumerate(FIGURES)

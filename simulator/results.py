@@ -4,6 +4,7 @@ Owns the way from calls in the ledger to compared blocks. Refuses to compare an 
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,9 @@ from simulator.spans import replica_of
 from simulator.statements import statement
 
 BLOCK_PASSES = 3
+FREE_SHARE = 0.9
+"""An engine with one compute thread and a processor to itself has more than this of it."""
+
 UTC = zone_named("UTC")
 
 
@@ -69,8 +73,10 @@ def compared_scenario(
         _block(rows, scenario, passes[first : first + BLOCK_PASSES])
         for first in range(0, complete * BLOCK_PASSES, BLOCK_PASSES)
     ]
-    compared = compare(blocks, seed)
-    notes = (*compared.notes, *_engine_notes(passes[: complete * BLOCK_PASSES]))
+    counted = passes[: complete * BLOCK_PASSES]
+    shares = _processor_shares(counted)
+    compared = compare(blocks, seed, known_noise=_contention(shares))
+    notes = (*compared.notes, *_contention_notes(shares), *_engine_notes(counted))
     return dataclasses.replace(compared, notes=notes)
 
 
@@ -93,6 +99,30 @@ def results_frame(compared: Compared) -> pl.DataFrame:
             for row in compared.rows
         ]
     )
+
+
+def _processor_shares(passes: Sequence[PassRow]) -> list[float]:
+    """By pass: processor seconds of the engine per second in which it served; known ones only."""
+    return [
+        float(p.result["engine_cpu_s"]) / float(p.result["busy_s"])
+        for p in passes
+        if p.result["engine_cpu_s"] and p.result["busy_s"]
+    ]
+
+
+def _contention(shares: Sequence[float]) -> float:
+    """The change, as |ln|, that other programs on the engine's processor explain."""
+    return math.log(max(shares) / min(shares)) if shares else 0.0
+
+
+def _contention_notes(shares: Sequence[float]) -> list[str]:
+    if not shares or min(shares) > FREE_SHARE:
+        return []
+    note = (
+        f"other programs ran beside the engine: while it served it had {min(shares):.0%} to "
+        f"{max(shares):.0%} of a processor, and no change below their ratio has a verdict"
+    )
+    return [note]
 
 
 def _engine_notes(passes: Sequence[PassRow]) -> list[str]:

@@ -27,7 +27,8 @@ class PassReport:
 
     `cached_tokens_expected` is what a prefix cache without limits would have reused; None where
     the cache is off. `slot_overlap_s` is by how much calls of one slot overlap on the wall clock:
-    the error of placing the engine's durations by the client's clock.
+    the error of placing the engine's durations by the client's clock. In `busy_s` seconds at
+    least one call was in service.
     """
 
     sent_count: int
@@ -45,6 +46,7 @@ class PassReport:
     wrong_prompt_count: int
     wrong_output_count: int
     slot_overlap_s: float
+    busy_s: float
     duration_s: float
     is_interrupted: bool
 
@@ -92,6 +94,7 @@ def report(
             not s.output_tokens == seen == c.output_tokens for c, s, seen in served
         ),
         slot_overlap_s=_slot_overlap_s(ok, done.started_at),
+        busy_s=_busy_s(ok, done.started_at),
         duration_s=done.duration_s,
         is_interrupted=done.is_interrupted,
     )
@@ -133,16 +136,27 @@ def first_error(outcomes: Sequence[Outcome]) -> str | None:
 
 
 def _slot_overlap_s(outcomes: Sequence[Outcome], started_at: int) -> float:
-    by_slot: dict[int, list[tuple[int, int]]] = {}
+    by_slot: dict[int, list[Outcome]] = {}
     for outcome in outcomes:
-        found = placed(outcome, started_at)
-        slot = outcome.served.slot if outcome.served is not None else None
-        if found is not None and slot is not None:
-            by_slot.setdefault(slot, []).append((found.started_at, found.ended_at))
-    overlap = 0
-    for intervals in by_slot.values():
-        end_so_far = 0
-        for start, end in sorted(intervals):
-            overlap += max(0, min(end, end_so_far) - start)
-            end_so_far = max(end_so_far, end)
-    return overlap / 1e9
+        if outcome.served is not None and outcome.served.slot is not None:
+            by_slot.setdefault(outcome.served.slot, []).append(outcome)
+    return sum(
+        sum(end - start for start, end in _in_service(own, started_at)) / 1e9
+        - _busy_s(own, started_at)
+        for own in by_slot.values()
+    )
+
+
+def _busy_s(outcomes: Sequence[Outcome], started_at: int) -> float:
+    """Seconds in which at least one of `outcomes` was in service."""
+    busy = end_so_far = 0
+    for start, end in _in_service(outcomes, started_at):
+        busy += max(0, end - max(start, end_so_far))
+        end_so_far = max(end_so_far, end)
+    return busy / 1e9
+
+
+def _in_service(outcomes: Sequence[Outcome], started_at: int) -> list[tuple[int, int]]:
+    """Start and end of service of each finished call, in nanoseconds, in order."""
+    found = (placed(outcome, started_at) for outcome in outcomes)
+    return sorted((one.started_at, one.ended_at) for one in found if one is not None)

@@ -89,7 +89,7 @@ class RunningEngine(Protocol):
         """The engine's counters as Prometheus text."""
 
     def cpu_s(self) -> float | None:
-        """Processor seconds that the engine has used so far; None where that is not known."""
+        """Processor seconds used so far; None where unknown, or where it computes on a device."""
 
     def raise_if_dead(self, grace_s: float = 0.0) -> None:
         """Raises `EngineError` with the end of the log where the process ends within `grace_s`."""

@@ -94,6 +94,14 @@ def test_an_effect_below_the_floor_has_no_verdict() -> None:
     assert found.verdict == "within noise"
 
 
+def test_what_other_programs_explain_has_no_verdict() -> None:
+    halved = blocks(prefill=0.5, noise=0.03)
+    assert row("Tp", compare(halved, seed=1).rows).verdict == "lower"
+    beside_others = row("Tp", compare(halved, seed=1, known_noise=math.log(3)).rows)
+    assert beside_others.verdict == "within noise"
+    assert beside_others.floor_ratio == pytest.approx(2.0)
+
+
 def test_the_same_seed_gives_the_same_intervals() -> None:
     made = blocks(prefill=0.8, noise=0.05)
     assert compare(made, seed=3).rows == compare(made, seed=3).rows

@@ -141,6 +141,11 @@ def test_a_prefix_cache_saves_the_prefill_of_shared_beginnings_and_nothing_else(
     for name in ("Tp", "Td", "B"):
         change = unshared[name]
         assert change.verdict == "within noise" or abs(change.change.value) < 0.25
+    used_s = {
+        arm: [p.result["engine_cpu_s"] for p in passes if p.arm == arm]
+        for arm in ("baseline", "candidate")
+    }
+    assert max(used_s["candidate"]) < 0.75 * min(used_s["baseline"])
     if shared["Tp"].floor_ratio > 1.0:
         pytest.skip("other programs make a pass differ from itself by half: Tp cannot be judged")
     assert shared["Tp"].verdict == "lower"

@@ -70,7 +70,8 @@ def test_a_good_pass_is_counted_and_believed() -> None:
     assert (found.input_tokens, found.output_tokens, found.cached_tokens) == (20, 6, 0)
     assert found.send_lag_p50_s == pytest.approx(0.001)
     assert found.send_lag_limit_s == pytest.approx(0.02)  # 5 % of a median TTFT of 0.4 s
-    assert found.slot_overlap_s == 0.0
+    assert found.slot_overlap_s == pytest.approx(0.0)
+    assert found.busy_s == pytest.approx(1.0)  # 0.3 + 0.2 s, twice
 
 
 def test_late_sends_are_refused_at_five_percent_of_the_median_ttft() -> None:
@@ -115,4 +116,6 @@ def test_reuse_without_a_prefix_cache_is_refused() -> None:
 def test_overlap_in_one_slot_is_the_error_of_the_placing() -> None:
     # The second call is placed from 0.5 - 0.3 = 0.2 s on, the first ends at 0.4 + 0.2 = 0.6 s.
     second = dataclasses.replace(outcome(1), intended_s=0.1, sent_s=0.1, first_token_s=0.5)
-    assert seen(outcome(0), second).slot_overlap_s == pytest.approx(0.4)
+    found = seen(outcome(0), second)
+    assert found.slot_overlap_s == pytest.approx(0.4)
+    assert found.busy_s == pytest.approx(0.6)  # from 0.1 to 0.7 s
