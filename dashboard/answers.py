@@ -15,7 +15,9 @@ from analysis.answer import Answer
 from analysis.calls import calls
 from analysis.errors import NoDataError
 from analysis.explain import explain
+from analysis.extent import extent_of, no_calls
 from analysis.law import law
+from analysis.selection import read_cohorts, selected
 from analysis.trace import trace
 from analysis.traces import TraceSearch, traces
 from analysis.window import Window
@@ -93,25 +95,17 @@ def law_before(
         return None
 
 
-def months(source: Source, zone: str) -> list[str]:
-    """The months of `zone` in which the ledger has calls or idle time, in their order."""
-    return sorted(set(_by_month(source, zone).frame["month"].drop_nulls()))
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Opening the ledger …")
+def reach(source: Source) -> tuple[int, int]:
+    """The first service start and the last end of the ledger's calls, ns since 1970."""
+    return _asked(source, _reach)
 
 
-def whole_months(source: Source, zone: str) -> list[str]:
-    """Those of `months` whose end the ledger's calls have reached."""
-    last_at = _by_month(source, zone).window.until
-    return [
-        month
-        for month in months(source, zone)
-        if last_at is not None and (Window.month(month, zone).until or 0) <= last_at
-    ]
-
-
-def names(source: Source, column: str, zone: str) -> list[str]:
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Opening the ledger …")
+def names(source: Source, column: str) -> list[str]:
     """The values of `column` that calls have, in their order."""
-    frame = law_by(source, (column,), Window(timezone=zone), {}).frame
-    return sorted(set(frame.filter(pl.col("line") == "calls")[column].drop_nulls()))
+    cohorts = _asked(source, lambda ledger, _: read_cohorts(ledger.connection, selected(None)))
+    return sorted(cohorts[column].drop_nulls().unique())
 
 
 def calls_count(source: Source, window: Window, where: Where) -> int:
@@ -119,8 +113,12 @@ def calls_count(source: Source, window: Window, where: Where) -> int:
     return int(law_by(source, (), window, where).frame["N"].sum())
 
 
-def _by_month(source: Source, zone: str) -> Answer:
-    return law_by(source, ("month",), Window(timezone=zone), {})
+def _reach(ledger: Ledger, configuration: Configuration) -> tuple[int, int]:
+    extent = extent_of(ledger.connection, selected(None))
+    if extent.first_at is None or extent.last_at is None:
+        everything = Window(timezone=configuration.timezone)
+        raise no_calls(ledger.connection, everything, selected(None))
+    return extent.first_at, extent.last_at
 
 
 def _asked(source: Source, question: Callable[[Ledger, Configuration], _T]) -> _T:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from analysis.window import Window
+from analysis.window import Window, instant_text
 
 ALL = "all"
 DAYS = "days"
@@ -21,6 +21,24 @@ class Period:
     window: Window
     name: str
     text: str
+
+
+def months_between(first_at: int, last_at: int, zone: str) -> list[str]:
+    """The months of `zone` from that of `first_at` to that of `last_at`, both included."""
+    month = instant_text(first_at, zone)[:7]
+    months = [month]
+    while months[-1] < instant_text(last_at, zone)[:7]:
+        months.append(next_month(date.fromisoformat(f"{months[-1]}-01")).strftime("%Y-%m"))
+    return months
+
+
+def default_month(months: Sequence[str], last_at: int, zone: str) -> str:
+    """The newest month that is over at `last_at`, because only whole months compare.
+
+    The newest of all where none is over.
+    """
+    over = [month for month in months if (Window.month(month, zone).until or 0) <= last_at]
+    return max(over or months)
 
 
 def choices(months: Sequence[str]) -> list[str]:

@@ -10,8 +10,9 @@ from decimal import Decimal
 
 import polars as pl
 
+from analysis.wording import counted
 from dashboard.lines import idle_cost, other_currencies, total_cost
-from dashboard.wording import count_text, money_text, ratio_text
+from dashboard.wording import money_text, ratio_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +67,8 @@ def trust_sentence(summary: Summary) -> str:
     parts = [f"{ratio_text(measured)} {of_time}, {ratio_text(estimated)} estimated"]
     if summary.unpriced_calls_count:
         parts.append(
-            f"{count_text(summary.unpriced_calls_count)} calls with "
-            f"{count_text(summary.unpriced_tokens)} tokens have no price and are not in the cost"
+            f"{counted(summary.unpriced_calls_count, 'call')} with "
+            f"{counted(summary.unpriced_tokens, 'token')} without a price, not in the cost"
         )
     else:
         parts.append("every call has a price")

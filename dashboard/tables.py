@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from analysis.wording import counted
 from dashboard.lines import labelled_with_pool, total_of, with_rounded_cost
 from dashboard.rounding import decimals_of
-from dashboard.wording import call_money_text, count_text, quantity_text
+from dashboard.wording import call_money_text, quantity_text
 
 TOTAL_LABEL = "total"
 
@@ -214,7 +215,7 @@ def trace_sentence(trace: pl.DataFrame, currency: str) -> str:
     calls = trace.filter("is_call")
     cost = total_of(calls.filter(pl.col("currency") == currency)["cost"].to_list())
     return (
-        f"{count_text(calls.height)} calls among {count_text(trace.height)} spans: "
+        f"{counted(calls.height, 'call')} among {counted(trace.height, 'span')}: "
         f"{quantity_text(float(calls['gpu_seconds'].sum()))} GPU-seconds, "
         f"{call_money_text(cost, currency)}"
     )

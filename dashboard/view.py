@@ -4,7 +4,7 @@ Owns the bar of widgets and what their values mean. Each widget is bound to a qu
 its own name, so that a view can be sent to somebody. Refuses to read a figure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from zoneinfo import available_timezones
@@ -20,9 +20,11 @@ from dashboard.period import (
     choices,
     days_before,
     days_period,
+    default_month,
     month_before,
     month_days,
     month_period,
+    months_between,
     whole_period,
 )
 from dashboard.source import Source
@@ -62,12 +64,15 @@ class View:
 def view_bar(source: Source) -> View:
     """The bar at the top of every page, and the view that it stands for."""
     configuration = source.configuration()
+    first_at, last_at = answers.reach(source)
+    months = months_between(first_at, last_at, configuration.timezone)
+    default = default_month(months, last_at, configuration.timezone)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = _period_choice(source, configuration.timezone)
-        days = _days_choice(chosen, source, configuration.timezone)
+        chosen = _period_choice(months, default)
+        days = _days_choice(chosen, default)
         by = st.selectbox("Lines by", GROUPINGS, key="by", bind="query-params", width=150)
         zone = _zone_choice(configuration.timezone)
-        where = _filters(source, configuration.timezone)
+        where = _filters(source)
     period, previous = periods(chosen, days, zone)
     return View(
         period=period,
@@ -87,9 +92,8 @@ def periods(chosen: str, days: tuple[date, date], zone: str) -> tuple[Period, Pe
     return month_period(chosen, zone), month_period(month_before(chosen), zone)
 
 
-def _period_choice(source: Source, zone: str) -> str:
-    options = choices(answers.months(source, zone))
-    default = _default_month(source, zone)
+def _period_choice(months: Sequence[str], default: str) -> str:
+    options = choices(months)
     chosen = st.selectbox(
         "Period",
         options,
@@ -102,18 +106,13 @@ def _period_choice(source: Source, zone: str) -> str:
     return chosen or default
 
 
-def _days_choice(chosen: str, source: Source, zone: str) -> tuple[date, date]:
-    first, last = month_days(_default_month(source, zone))
+def _days_choice(chosen: str, default_month: str) -> tuple[date, date]:
+    first, last = month_days(default_month)
     if chosen != DAYS:
         return first, last
     since = st.date_input("From", first, key="from", bind="query-params", width=150)
     until = st.date_input("To", last, key="to", bind="query-params", width=150)
     return since, until
-
-
-def _default_month(source: Source, zone: str) -> str:
-    """The newest month that is over, because only whole months compare; else the newest."""
-    return max(answers.whole_months(source, zone) or answers.months(source, zone))
 
 
 def _zone_choice(configured: str) -> str:
@@ -123,11 +122,11 @@ def _zone_choice(configured: str) -> str:
     return zone or configured
 
 
-def _filters(source: Source, zone: str) -> dict[str, str]:
+def _filters(source: Source) -> dict[str, str]:
     chosen = {}
     with st.popover("Filters", icon=":material/filter_list:"):
         for column in FILTERS:
-            options = [NO_FILTER, *answers.names(source, column, zone)]
+            options = [NO_FILTER, *answers.names(source, column)]
             value = st.selectbox(
                 f"Only {column}", options, key=f"only_{column}", bind="query-params"
             )

@@ -6,9 +6,11 @@ from dashboard.period import (
     choices,
     days_before,
     days_period,
+    default_month,
     month_before,
     month_days,
     month_period,
+    months_between,
 )
 
 HOUR_NS = 3_600_000_000_000
@@ -22,6 +24,20 @@ def test_the_newest_month_is_offered_first_and_everything_last() -> None:
         "days",
         "all",
     ]
+
+
+def test_months_reach_from_the_first_call_to_the_last_in_the_zone() -> None:
+    first_at = 1_788_188_400_000_000_000  # 2026-08-31T15:00:00Z, the 1st of September in Tokyo
+    last_at = first_at + 61 * 24 * HOUR_NS  # 2026-10-31T15:00:00Z, the 1st of November there
+    assert months_between(first_at, last_at, "UTC") == ["2026-08", "2026-09", "2026-10"]
+    assert months_between(first_at, last_at, "Asia/Tokyo") == ["2026-09", "2026-10", "2026-11"]
+
+
+def test_the_default_is_the_newest_month_that_is_over() -> None:
+    november = 1_793_491_200_000_000_000  # 2026-11-01T00:00:00Z
+    assert default_month(["2026-09", "2026-10"], november, "UTC") == "2026-10"
+    assert default_month(["2026-09", "2026-10"], november - 1, "UTC") == "2026-09"
+    assert default_month(["2026-10"], november - 1, "UTC") == "2026-10"
 
 
 def test_an_october_in_berlin_has_745_hours() -> None:

@@ -59,7 +59,7 @@ def test_the_letters_and_their_effects_stand_on_the_page(figures: MonthlyFigures
 def test_one_sentence_says_how_far_to_trust_it(figures: MonthlyFigures) -> None:
     assert (
         "83.3\u00a0% of the calls&#39; GPU-seconds are measured, 16.7\u00a0% estimated; "
-        "7 calls with 770 tokens have no price and are not in the cost." in report_page(figures)
+        "7 calls with 770 tokens without a price, not in the cost." in report_page(figures)
     )
 
 

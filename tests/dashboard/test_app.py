@@ -1,0 +1,147 @@
+"""The pages on a small ledger, run without a browser: figures, drill-down, trouble in words."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.server import CONFIG_VARIABLE, LEDGER_VARIABLE, SCRIPT
+from ingest.ledger import open_for_writing
+
+NASTY_NAME = "<b>/bold</b> **x** [y](javascript:alert(1))"
+RUN_TIMEOUT_S = 60
+PageOf = Callable[..., AppTest]
+
+
+@pytest.fixture
+def app(small: Any, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The dashboard on the small ledger, not yet run."""
+    monkeypatch.setenv(LEDGER_VARIABLE, str(small.ledger))
+    monkeypatch.setenv(CONFIG_VARIABLE, str(small.config))
+    return AppTest.from_file(str(SCRIPT), default_timeout=RUN_TIMEOUT_S)
+
+
+def metrics(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def texts(app: AppTest) -> list[str]:
+    return [element.value for element in app.text]
+
+
+def test_the_overview_opens_on_the_newest_month_that_is_over(app: AppTest) -> None:
+    app.run()
+    assert not app.exception
+    assert app.subheader[0].value == "Cost of inference, 2026-10-01 to 2026-10-31 (UTC)"
+    assert metrics(app)["Cost"] == "111.60 USD"
+    assert metrics(app)["GPU-seconds, idle included"] == "111,600"
+    assert metrics(app)["Idle"] == "111.40 USD"
+
+
+def test_one_sentence_says_what_is_measured_and_what_has_no_price(app: AppTest) -> None:
+    app.run()
+    assert texts(app)[0] == (
+        "100.0\u00a0% of the calls' GPU-seconds are measured, 0.0\u00a0% estimated; "
+        "1 call with 110 tokens without a price, not in the cost."
+    )
+
+
+def test_the_address_holds_the_view(app: AppTest) -> None:
+    app.query_params["period"] = "2026-09"
+    app.query_params["by"] = "team"
+    app.query_params["zone"] = "Asia/Tokyo"
+    app.run()
+    assert app.subheader[0].value == "Cost of inference, 2026-09-01 to 2026-09-30 (Asia/Tokyo)"
+    assert [box.value for box in app.selectbox[:3]] == ["2026-09", "team", "Asia/Tokyo"]
+
+
+def test_names_are_shown_as_text(app: AppTest) -> None:
+    app.run()
+    assert all(NASTY_NAME not in element.value for element in app.markdown)
+    labels = app.dataframe[0].value["label"].to_list()
+    assert labels == ["idle", "/chat", NASTY_NAME, "unattributed"]
+
+
+PAGE_SCRIPT = """
+from dashboard.pages import {name}
+from dashboard.source import current_source
+from dashboard.view import view_bar
+
+source = current_source()
+{name}.show(source, view_bar(source))
+"""
+
+
+@pytest.fixture
+def page(app: AppTest) -> PageOf:
+    """A function that runs one page, by the name of its module, at an address."""
+
+    def run(name: str, **parameters: str) -> AppTest:
+        single = AppTest.from_string(PAGE_SCRIPT.format(name=name), default_timeout=RUN_TIMEOUT_S)
+        single.query_params.update(parameters)
+        return single.run()
+
+    return run
+
+
+def test_the_lines_of_the_law_add_up_to_the_total_below_them(page: PageOf) -> None:
+    table = page("endpoints").dataframe[0].value
+    lines, total = table["cost"][:-1].dropna(), table["cost"].iloc[-1]
+    assert table["label"].to_list()[-2:] == ["unpriced", "total"]
+    assert (float(sum(lines)), float(total)) == (111.60, 111.60)
+    assert table["N"].to_list()[-1] == 4
+
+
+def test_a_line_opens_its_calls(page: PageOf) -> None:
+    opened = page("endpoints", line=NASTY_NAME)
+    assert not opened.exception
+    assert "Showing 1 of 1 calls" in texts(opened)
+    assert opened.dataframe[1].value["call_id"].size == 1
+
+
+def test_the_line_of_calls_without_an_endpoint_opens_those(page: PageOf) -> None:
+    opened = page("endpoints", line="unattributed")
+    assert opened.dataframe[1].value["endpoint"].isna().to_list() == [True]
+
+
+def test_a_trace_of_the_address_is_drawn(page: PageOf) -> None:
+    opened = page("traces", trace="trace1001")
+    assert not opened.exception
+    assert "Showing 4 of 4 traces; choose one below" in texts(opened)
+    assert "1 call among 1 span: 100 GPU-seconds, 0.100 USD" in texts(opened)
+
+
+def test_a_missing_ledger_says_how_to_make_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "none.duckdb"))
+    monkeypatch.delenv(CONFIG_VARIABLE, raising=False)
+    app = AppTest.from_file(str(SCRIPT), default_timeout=RUN_TIMEOUT_S).run()
+    assert not app.exception
+    assert app.subheader[0].value == "There is no ledger yet"
+    assert "gpuledger ingest PATH" in app.code[0].value
+
+
+def test_an_empty_ledger_says_how_to_fill_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    open_for_writing(tmp_path / "empty.duckdb").close()
+    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "empty.duckdb"))
+    monkeypatch.delenv(CONFIG_VARIABLE, raising=False)
+    app = AppTest.from_file(str(SCRIPT), default_timeout=RUN_TIMEOUT_S).run()
+    assert not app.exception
+    assert app.subheader[0].value == "The ledger has no calls here"
+    assert "gpuledger ingest PATH" in app.code[0].value
+
+
+def test_a_wrong_configuration_is_named(
+    small: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "gpuledger.toml"
+    wrong.write_text('curency = "USD"', "utf-8")
+    monkeypatch.setenv(LEDGER_VARIABLE, str(small.ledger))
+    monkeypatch.setenv(CONFIG_VARIABLE, str(wrong))
+    app = AppTest.from_file(str(SCRIPT), default_timeout=RUN_TIMEOUT_S).run()
+    assert "did you mean 'currency'?" in texts(app)[0]
