@@ -60,8 +60,14 @@ def _write_csv(columns: Sequence[str], rows: Sequence[Row]) -> None:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([["" if row[c] is None else row[c] for c in columns] for row in rows])
+    writer.writerows([[_csv_text(row[name]) for name in columns] for row in rows])
     click.echo(buffer.getvalue(), nl=False)
+
+
+def _csv_text(value: Any) -> Any:
+    if value is None:
+        return ""
+    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def _write_table(frame: pl.DataFrame, title: str | None) -> None:

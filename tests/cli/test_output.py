@@ -45,6 +45,12 @@ def test_csv_has_the_same_cells_and_leaves_the_unknown_empty(
     assert rows[2][:2] == ["", ""]
 
 
+def test_csv_writes_a_zero_amount_without_an_exponent(capsys: pytest.CaptureFixture[str]) -> None:
+    zero = pl.Series([Decimal(0)], dtype=pl.Decimal(38, 9))
+    write_frame(pl.DataFrame({"cost": zero}), "csv")
+    assert capsys.readouterr().out == "cost\n0.000000000\n"
+
+
 def test_a_table_rounds_and_shows_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
     write_frame(FRAME, "table", "law")
     out = capsys.readouterr().out
