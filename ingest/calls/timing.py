@@ -79,8 +79,8 @@ def quality(
 ) -> TimingQuality:
     """`ok`, `invalid` (the instants contradict each other) or `unknown` (no place in time).
 
-    A call without `started_at` is in service from its arrival; one without `ended_at` has a place
-    but no duration, which is `ok`: its phases are estimated from tokens.
+    A call without `started_at` is in service from its arrival, unless it was refused; one without
+    `ended_at` has a place but no duration, which is `ok`: its phases are estimated from tokens.
     """
     known = [at for at in (arrived_at, started_at, first_token_at, ended_at) if at is not None]
     if any(not 0 <= at <= LATEST_AT for at in known):
@@ -113,10 +113,10 @@ def nanoseconds(seconds: float) -> int:
 
 
 def refused(found: Phases) -> Phases:
-    """The instants of a call that the server refused: it never was in service."""
-    if found.timing_quality != "ok" or found.ended_at is None:
+    """The instants of a call that the server refused: no service, hence no wait for it either."""
+    if found.timing_quality != "ok":
         return found
-    return _judged(found.arrived_at, found.ended_at, None, found.ended_at, found.timing_source)
+    return _judged(found.arrived_at, None, None, found.ended_at, found.timing_source)
 
 
 def _engine_phases(arrived_at: int, latency: EngineLatency, span_ended_at: int | None) -> Phases:

@@ -1,6 +1,7 @@
 -- Every call that is charged by GPU-seconds with its time in service and its first token, observed
 -- or else estimated (ingest/charging/estimates.py says how). A call of which nothing came out is
--- prefill throughout; a duration that counts would make longer than a year is no estimate. The
+-- prefill throughout; a duration that counts would make longer than a year is no estimate. A call
+-- that the server refused (HTTP 429) was in no service: it stands at its arrival, 0 s long. The
 -- observed_* columns are those that prune a scan.
 create or replace temp view timed_calls as
 with paced as (
@@ -15,6 +16,8 @@ with paced as (
         r.ended_at as observed_ended_at,
         coalesce(r.started_at, r.arrived_at) as started_at,
         r.output_tokens,
+        r.http_status = 429 and r.started_at is null and coalesce(r.output_tokens, 0) = 0
+            as is_refused,
         c.timing_source,
         c.prefill_ratio,
         c.prefill_s_per_token * r.uncached_input_tokens as prefill_s,
@@ -26,13 +29,12 @@ with paced as (
 placed as (
     select
         *,
-        coalesce(
-            observed_ended_at,
-            case
-                when prefill_s + decode_s < 365 * 86400
-                    then started_at + cast(round(1e9 * (prefill_s + decode_s)) as bigint)
-            end
-        ) as ended_at
+        case
+            when is_refused then started_at
+            when observed_ended_at is not null then observed_ended_at
+            when prefill_s + decode_s < 365 * 86400
+                then started_at + cast(round(1e9 * (prefill_s + decode_s)) as bigint)
+        end as ended_at
     from paced
 )
 

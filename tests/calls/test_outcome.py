@@ -123,7 +123,9 @@ def test_a_refused_call_used_no_token_and_no_time_in_service(
     )
     assert (found.uncached_input_tokens, found.visible_output_tokens) == (0, 0)
     assert found.tokens_note == "refused with HTTP 429: no token was processed"
-    assert (found.arrived_at, found.started_at) == (t0, found.ended_at)
+    assert (found.arrived_at, found.started_at, found.first_token_at) == (t0, None, None)
+    assert found.ended_at == t0 + 1_000_000_000
+    assert found.timing_quality == "ok"
 
 
 def test_impossible_times_keep_the_row(chat: Any, one_call: Any, t0: int) -> None:

@@ -113,7 +113,7 @@ def test_a_first_token_rounded_past_the_end_is_the_end() -> None:
 
 def test_a_refused_call_was_never_in_service() -> None:
     found = refused(phases([observation(0, 5)]))
-    assert seconds(found) == (0, 5, None, 5)
+    assert seconds(found) == (0, None, None, 5)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_failed_attempts_of_one_operation_are_linked(
         0,
         0,
     )
-    assert first.started_at == first.ended_at == t0 + 1_000_000_000
+    assert (first.started_at, first.ended_at) == (None, t0 + 1_000_000_000)
     assert (second.visible_output_tokens, second.tokens_source) == (400, "estimated")
     assert (third.uncached_input_tokens, third.visible_output_tokens) == (1000, 300)
 

@@ -130,6 +130,25 @@ def test_a_span_without_a_start_is_in_service_from_its_arrival(calls: Any, call:
     assert seconds(calls, "spanned") == pytest.approx((2.0, 8.0))
 
 
+@pytest.mark.parametrize("output_tokens", [0, None])
+def test_a_refused_call_is_charged_nothing_and_takes_nothing_from_others(
+    calls: Any, call: Any, output_tokens: int | None
+) -> None:
+    refused = spanned(
+        call,
+        "refused",
+        started_at=None,
+        arrived_at=NOON - 599 * S,
+        ended_at=NOON - 598 * S,
+        http_status=429,
+        visible_output_tokens=output_tokens,
+    )
+    calls.deliver(measured(call), refused)
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "refused") == (0.0, 0.0)
+    assert calls.gpu_seconds() == {"measured": (1.0, 2.0), "refused": (0.0, 0.0)}
+
+
 def test_a_laid_out_call_reaches_past_midnight_and_leaves_no_trace_when_it_goes(
     calls: Any, call: Any
 ) -> None:
