@@ -28,26 +28,29 @@ def total(amounts: Sequence[Decimal]) -> Decimal:
     return result
 
 
-def rounded(amount: Decimal) -> Decimal:
+def rounded(amount: Decimal, quantum: Decimal = QUANTUM) -> Decimal:
     """`amount` to the quantum, half to even."""
-    return amount.quantize(QUANTUM, context=_EXACT)
+    return amount.quantize(quantum, context=_EXACT)
 
 
-def rounded_to_total(amounts: Sequence[Decimal], wanted: Decimal) -> list[Decimal]:
+def rounded_to_total(
+    amounts: Sequence[Decimal], wanted: Decimal, quantum: Decimal = QUANTUM
+) -> list[Decimal]:
     """`amounts` to the quantum, so that they add up to `wanted` (largest remainder).
 
-    `wanted` is a multiple of the quantum and within rounding of the sum of `amounts`.
+    `wanted` is a multiple of the quantum. Every amount is rounded down; the quanta still missing
+    go to the largest remainders, the earlier of two equal ones first.
     """
     if not amounts:
         return []
-    floors = [amount.quantize(QUANTUM, ROUND_FLOOR, _EXACT) for amount in amounts]
-    missing = int(_EXACT.divide(_EXACT.subtract(wanted, total(floors)), QUANTUM))
+    floors = [amount.quantize(quantum, ROUND_FLOOR, _EXACT) for amount in amounts]
+    missing = int(_EXACT.divide(_EXACT.subtract(wanted, total(floors)), quantum))
     by_remainder = sorted(
         range(len(amounts)), key=lambda index: (floors[index] - amounts[index], index)
     )
     each, rest = divmod(missing, len(amounts))
     extra = dict.fromkeys(by_remainder[:rest], 1)
-    return [floor + QUANTUM * (each + extra.get(index, 0)) for index, floor in enumerate(floors)]
+    return [floor + quantum * (each + extra.get(index, 0)) for index, floor in enumerate(floors)]
 
 
 def price_of(cost: Decimal, gpu_picoseconds: int) -> Decimal | None:
