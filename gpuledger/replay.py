@@ -146,9 +146,11 @@ def replay(ledger_path: Path, configuration: Configuration, **options: Any) -> i
     scenario.folder.mkdir(parents=True, exist_ok=True)
     with watching() as watcher:
         is_complete = run(scenario, Recorder(ledger_path, configuration), watcher)
+    _print_results(ledger_path, configuration, scenario, options["output_format"])
     if not is_complete:
-        say("interrupted: what was measured is in the ledger")
-    return _print_results(ledger_path, configuration, scenario, options["output_format"])
+        say("what was measured until now is in the ledger")
+        raise click.Abort
+    return ExitCode.DONE
 
 
 def _engine_with_flags(options: Mapping[str, Any]) -> tuple[Engine, dict[str, Mapping[str, str]]]:
@@ -210,8 +212,8 @@ def _tell_plan(
 
 def _print_results(
     ledger_path: Path, configuration: Configuration, scenario: Scenario, output_format: Format
-) -> int:
-    """Print the comparison of the complete blocks; the exit code."""
+) -> None:
+    """Print the comparison of the complete blocks on stdout, and where things are on stderr."""
     with open_for_reading(ledger_path, memory_limit=configuration.memory_limit) as ledger:
         compared = compared_scenario(ledger, configuration, scenario.name, scenario.seed)
     say(f"spans and engine logs: {scenario.folder}")
@@ -221,11 +223,10 @@ def _print_results(
     )
     if compared is None:
         say("no block of three passes is complete, so nothing is compared")
-        return ExitCode.DONE
+        return
     write_frame(results_frame(compared), output_format, f"{scenario.name}: {_arms(scenario)}")
     for note in compared.notes:
         say(note)
-    return ExitCode.DONE
 
 
 def _arms(scenario: Scenario) -> str:

@@ -51,7 +51,7 @@ class Target:
     url: str
     read_frame: Callable[[bytes], Frame]
     raise_if_dead: Callable[[float], None] = lambda _grace_s: None
-    stall_s: float = 300.0
+    stall_s: float
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 
 from simulator.client import Pass, Planned, Target, run_pass
 from simulator.engines.engine import RunningEngine
+from simulator.errors import EngineError
 from simulator.fitting import refuse_oversized
 from simulator.prompts import PromptBook
 from simulator.scenario import Scenario
 from simulator.trace import TracedCall
+
+STALL_S = 120.0
+"""A request that gets no byte for so long has met an engine that hangs."""
 
 
 def started(scenario: Scenario, arm: str, log_name: str) -> RunningEngine:
@@ -50,10 +54,22 @@ def sent(
     planned: Sequence[Planned],
     on_end: Callable[[], None] = lambda: None,
 ) -> Pass:
-    """One pass of `planned` over `running`; engine and client are processes apart."""
+    """One pass of `planned` over `running`; engine and client are processes apart.
+
+    Raises `EngineError` where the engine died or fell silent.
+    """
     target = Target(
         url=running.base_url + running.completion_path,
         read_frame=running.read_frame,
         raise_if_dead=running.raise_if_dead,
+        stall_s=STALL_S,
     )
-    return run_pass(planned, target, on_end)
+    done = run_pass(planned, target, on_end)
+    running.raise_if_dead()
+    silent = sum(outcome.status == "timeout" for outcome in done.outcomes)
+    if silent:
+        raise EngineError(
+            f"{silent:,} of {len(done.outcomes):,} requests got no byte for {STALL_S:g} s, though "
+            f"the engine runs; its log ends:\n{running.log_tail()}"
+        )
+    return done

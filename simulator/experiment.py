@@ -60,7 +60,6 @@ class _Passes:
             requests = planned_requests(self._trace.calls, running, self._scenario.seed)
             counters, cpu_s = running.metrics(), running.cpu_s()
             done = sent(running, requests, watcher.call_ended)
-            running.raise_if_dead()
             used_s = _growth(cpu_s, running.cpu_s())
             growth = counter_growth(counters, running.metrics())
         finally:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from analysis.law import law
 from ingest.config import Configuration
 from ingest.ledger import open_for_reading
-from simulator import verification
+from simulator import driving, verification
 from simulator.engines.engine import Frame, RunningEngine
 from simulator.engines.llamacpp import read_frame
-from simulator.errors import ReplayError, TraceError
+from simulator.errors import EngineError, ReplayError, TraceError
 from simulator.experiment import run
 from simulator.recording import Recorder, counter_growth
 from simulator.results import compared_scenario, passes_of, results_frame
@@ -41,11 +41,14 @@ class MockRunning:
     context_tokens = 100
     prompt_ids: NDArray[np.uint32] = np.arange(100, dtype=np.uint32)
 
-    def __init__(self, url: str, flags: Mapping[str, str], output_tokens: int) -> None:
+    def __init__(
+        self, url: str, flags: Mapping[str, str], output_tokens: int, is_hanging: bool
+    ) -> None:
         self.base_url = url
         self.properties = dict(flags)
         self._prefill_s = PREFILL_S[flags["prefix_cache"]]
         self._output_tokens = output_tokens
+        self._is_hanging = is_hanging
 
     def request_body(self, prompt: Sequence[int], output_tokens: int) -> bytes:
         first_s, last_s = self._prefill_s, self._prefill_s + DECODE_S
@@ -64,6 +67,8 @@ class MockRunning:
         }
         tokens = [[first_s, {"tokens": [1]}], [last_s, {"tokens": [2]}]]
         wanted = {"busy_s": last_s, "frames": [*tokens, [last_s, end]]}
+        if self._is_hanging:
+            wanted = {"frames": tokens, "hang": True}
         return json.dumps(wanted).encode()
 
     def read_frame(self, data: bytes) -> Frame:
@@ -80,7 +85,7 @@ class MockRunning:
         return None
 
     def log_tail(self) -> str:
-        return ""
+        return "    the last line of the log"
 
 
 class MockEngine:
@@ -88,15 +93,18 @@ class MockEngine:
     version = "1"
     cannot: tuple[str, ...] = ()
 
-    def __init__(self, url: str, output_tokens: int = OUTPUT_TOKENS) -> None:
+    def __init__(
+        self, url: str, output_tokens: int = OUTPUT_TOKENS, is_hanging: bool = False
+    ) -> None:
         self._url = url
         self._output_tokens = output_tokens
+        self._is_hanging = is_hanging
 
     def resolve(self, flags: Mapping[str, str]) -> Mapping[str, str]:
         return flags
 
     def start(self, flags: Mapping[str, str], log_path: Path) -> RunningEngine:
-        return MockRunning(self._url, flags, self._output_tokens)
+        return MockRunning(self._url, flags, self._output_tokens, self._is_hanging)
 
 
 class Listener:
@@ -253,6 +261,15 @@ def test_wrong_lengths_end_the_scenario_and_reach_no_ledger(mock_url: str, tmp_p
     with open_for_reading(path) as ledger:
         assert ledger.connection.execute("select count(*) from calls").fetchone() == (0,)
         assert passes_of(ledger, "what-if") == []
+
+
+def test_an_engine_that_falls_silent_is_told_with_the_end_of_its_log(
+    mock_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "STALL_S", 0.5)
+    asked = scenario(MockEngine(mock_url, is_hanging=True), tmp_path)
+    with pytest.raises(EngineError, match=r"no byte for 0\.5 s(?s:.*)the last line of the log"):
+        run(asked, Recorder(tmp_path / "l.duckdb", Configuration()), Listener())
 
 
 def test_a_known_name_is_refused_before_the_engine_starts(mock_url: str, tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def target(running: RunningLlamaCpp) -> Target:
         url=running.base_url + running.completion_path,
         read_frame=running.read_frame,
         raise_if_dead=running.raise_if_dead,
+        stall_s=120.0,
     )
 
 

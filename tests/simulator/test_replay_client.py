@@ -115,7 +115,7 @@ def test_reasoning_is_a_first_token_too(mock_url: str) -> None:
         return Frame(has_output=has_output, output_tokens=int(has_output))
 
     frames = [[0.0, {"content": ""}], [0.3, {"reasoning": "hm"}], [0.6, {"content": "x"}]]
-    target = Target(url=mock_url, read_frame=read)
+    target = Target(url=mock_url, read_frame=read, stall_s=30.0)
     (outcome,) = run_pass([planned(0.0, frames=frames)], target).outcomes
     assert 0.3 <= (outcome.first_token_s or 0.0) < (outcome.last_token_s or 0.0)
 
@@ -167,7 +167,10 @@ def test_a_dead_engine_ends_the_pass_at_once() -> None:
         raise EngineError("the engine ended by signal 9")
 
     target = Target(
-        url="http://127.0.0.1:9/completion", read_frame=read_frame, raise_if_dead=raise_dead
+        url="http://127.0.0.1:9/completion",
+        read_frame=read_frame,
+        raise_if_dead=raise_dead,
+        stall_s=30.0,
     )
     ended: list[None] = []
     with pytest.raises(EngineError, match="signal 9"):
