@@ -20,8 +20,11 @@ from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
 
-ORDERS = ("started_at", "cost", "gpu_seconds", "e2e_s", "input_tokens", "output_tokens")
-"""What calls may be sorted by: `started_at` from the earliest, the others from the largest."""
+ORDERS = (
+    "started_at", "cost", "gpu_seconds", "e2e_s", "input_tokens", "output_tokens", "unpriced",
+)  # fmt: skip
+"""What calls may be sorted by: `started_at` from the earliest, `unpriced` those without a price
+first, the others from the largest."""
 
 ALL_ROWS = 2**62
 INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")

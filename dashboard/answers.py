@@ -21,12 +21,14 @@ from analysis.selection import read_cohorts, selected
 from analysis.trace import trace
 from analysis.traces import TraceSearch, traces
 from analysis.window import Window
+from dashboard.drilldown import Behind
 from dashboard.source import Source
 from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
 KEPT_ANSWERS = 256
+UNPRICED_FIRST = "unpriced"
 Where = Mapping[str, str | None]
 _T = TypeVar("_T")
 
@@ -108,9 +110,15 @@ def names(source: Source, column: str) -> list[str]:
     return sorted(cohorts[column].drop_nulls().unique())
 
 
-def calls_count(source: Source, window: Window, where: Where) -> int:
-    """How many calls began service in `window`, priced or not."""
-    return int(law_by(source, (), window, where).frame["N"].sum())
+def calls_behind(
+    source: Source, window: Window, behind: Behind, order: str, most: int
+) -> tuple[Answer, int]:
+    """At most `most` calls behind a line in `order`, and how many there are."""
+    if behind.unpriced_count is not None:
+        limit = min(most, behind.unpriced_count)
+        return calls_in(source, window, behind.where, UNPRICED_FIRST, limit), behind.unpriced_count
+    count = int(law_by(source, (), window, behind.where).frame["N"].sum())
+    return calls_in(source, window, behind.where, order, most), count
 
 
 def _reach(ledger: Ledger, configuration: Configuration) -> tuple[int, int]:

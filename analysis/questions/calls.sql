@@ -5,8 +5,8 @@
 -- params: $cohort_ids are the cohorts selected; $since and $until in nanoseconds or null;
 --   $any_user and $any_conversation are false where only the calls of $user_id,
 --   $conversation_id count; $trace_id and $call_id are null, or those that alone count;
---   $ranked_by is a column to sort by, the largest first, or 'started_at', the earliest first;
---   $most_rows rows at most
+--   $ranked_by is a column to sort by, the largest first, 'started_at', the earliest first, or
+--   'unpriced', those without a price first; $most_rows rows at most
 -- nulls: a duration is null where it was not observed nor charged, cost where no price is known
 -- identity: gpu_seconds = prefill_gpu_seconds + decode_gpu_seconds; summed over all calls it is
 --   the busy time of law
@@ -40,7 +40,7 @@ ranking as (
         sum((c.prefill_gpu_seconds + c.decode_gpu_seconds) * p.price_per_gpu_hour) / 3600 as cost
     from charges as c
     inner join pools as p on c.rate_id = p.rate_id
-    where $ranked_by in ('gpu_seconds', 'cost')
+    where $ranked_by in ('gpu_seconds', 'cost', 'unpriced')
     group by c.call_no
     union all
     select
@@ -48,7 +48,7 @@ ranking as (
         null as gpu_seconds,
         cast(t.token_cost as double) as cost
     from token_charges as t
-    where $ranked_by = 'cost'
+    where $ranked_by in ('cost', 'unpriced')
 ),
 
 chosen as (
@@ -59,6 +59,7 @@ chosen as (
         case $ranked_by
             when 'gpu_seconds' then r.gpu_seconds
             when 'cost' then r.cost
+            when 'unpriced' then case when r.cost is null then 1.0 else 0.0 end
             when 'e2e_s' then s.e2e_s
             when 'input_tokens' then cast(s.input_tokens as double)
             when 'output_tokens' then cast(s.output_tokens as double)
@@ -154,6 +155,8 @@ order by
     case $ranked_by
         when 'gpu_seconds' then s.prefill_gpu_seconds + s.decode_gpu_seconds
         when 'cost' then cast(coalesce(s.gpu_cost, t.token_cost) as double)
+        when 'unpriced'
+            then case when coalesce(s.gpu_cost, t.token_cost) is null then 1.0 else 0.0 end
         when 'e2e_s' then (r.ended_at - r.arrived_at) / 1e9
         when 'input_tokens' then cast(r.input_tokens as double)
         when 'output_tokens' then cast(r.output_tokens as double)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from dashboard import answers
-from dashboard.drilldown import NO_LINE, line_choices
+from dashboard.drilldown import NO_LINE, Behind, line_choices
 from dashboard.pages.notes import show_notes
 from dashboard.pages.trace_panel import show_trace
 from dashboard.source import Source
@@ -35,10 +35,10 @@ def show(source: Source, view: View) -> None:
         alt=f"The law by {view.by}",
     )
     show_notes(lines)
-    _calls_behind(source, view, line_choices(lines.frame, view.by))
+    _calls_behind(source, view, line_choices(lines.frame, view.by, view.where))
 
 
-def _calls_behind(source: Source, view: View, choices: Mapping[str, str | None]) -> None:
+def _calls_behind(source: Source, view: View, choices: Mapping[str, Behind]) -> None:
     st.subheader("Calls behind a line")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
@@ -53,13 +53,12 @@ def _calls_behind(source: Source, view: View, choices: Mapping[str, str | None])
             width=220,
         )
     if chosen in choices:
-        _calls(source, view, {**view.where, view.by: choices[chosen]}, order or "cost")
+        _calls(source, view, choices[chosen], order or "cost")
 
 
-def _calls(source: Source, view: View, where: answers.Where, order: str) -> None:
-    answer = answers.calls_in(source, view.window, where, order, SHOWN_CALLS)
-    total = answers.calls_count(source, view.window, where)
-    st.text(f"Showing {count_text(answer.frame.height)} of {count_text(total)} calls")
+def _calls(source: Source, view: View, behind: Behind, order: str) -> None:
+    answer, count = answers.calls_behind(source, view.window, behind, order, SHOWN_CALLS)
+    st.text(f"Showing {count_text(answer.frame.height)} of {count_text(count)} calls")
     table = calls_table(answer.frame)
     event = st.dataframe(
         table,
@@ -72,6 +71,5 @@ def _calls(source: Source, view: View, where: answers.Where, order: str) -> None
         alt="Calls",
     )
     rows = event.selection.rows
-    trace_id = table["trace_id"][rows[0]] if rows else None
-    if trace_id is not None:
-        show_trace(source, view, trace_id)
+    if rows:
+        show_trace(source, view, table["trace_id"][rows[0]] or table["call_id"][rows[0]])

@@ -106,6 +106,14 @@ def test_the_line_of_calls_without_an_endpoint_opens_those(page: PageOf) -> None
     assert opened.dataframe[1].value["endpoint"].isna().to_list() == [True]
 
 
+def test_the_calls_without_a_price_say_why(page: PageOf) -> None:
+    opened = page("endpoints", line="without a price")
+    assert "Showing 1 of 1 calls" in texts(opened)
+    assert opened.dataframe[1].value["unpriced_reason"].to_list() == [
+        "neither a pool nor a price by the token is known for its model"
+    ]
+
+
 def test_a_trace_of_the_address_is_drawn(page: PageOf) -> None:
     opened = page("traces", trace="trace1001")
     assert not opened.exception
