@@ -98,6 +98,7 @@ def _quality(connection: Connection) -> Iterator[Finding]:
     }
     for way, count in counts.items():
         yield Finding(check=way, result="told", evidence=counted(count, "call"))
+    yield from _reported_costs(connection)
     unpriced = _rows(connection, "unpriced")
     models = ", ".join(
         f"{model or 'model not known'} {count:,} ({reason})"
@@ -109,3 +110,14 @@ def _quality(connection: Connection) -> Iterator[Finding]:
         result="told",
         evidence=counted(total, "call") + (f": {models}" if models else ""),
     )
+
+
+def _reported_costs(connection: Connection) -> Iterator[Finding]:
+    for row in _rows(connection, "reported_costs").iter_rows(named=True):
+        difference = row["reported_cost"] - row["listed_cost"]
+        yield Finding(
+            check="reported cost beside the price list",
+            result="told",
+            evidence=f"{counted(row['call_count'], 'call')}: reported {row['reported_cost']:.6f}, "
+            f"listed {row['listed_cost']:.6f} {row['currency']}, {difference:+.6f}",
+        )

@@ -9,6 +9,7 @@ with costs as (
         priced_at,
         listed_cost,
         reported_cost,
+        currency as listed_currency,
         price_source = 'configuration' and listed_cost is not null as is_configured,
         case
             when is_configured or reported_cost is null then currency
@@ -27,7 +28,7 @@ with costs as (
 
 chosen as (
     select
-        * exclude (listed_cost, reported_cost, is_configured),
+        * exclude (reported_cost, is_configured),
         try_cast(
             case when is_configured then listed_cost else coalesce(reported_cost, listed_cost) end
             as decimal(18, 9)
@@ -43,7 +44,9 @@ select
     coalesce(e.target, c.currency) as currency,
     c.price_source,
     case when e.note is null then c.price_rule else c.price_rule || '; ' || e.note end
-        as price_rule
+        as price_rule,
+    try_cast(c.listed_cost as decimal(18, 9)) as listed_cost,
+    case when c.listed_cost is not null then c.listed_currency end as listed_currency
 from chosen as c
 left join exchange as e
     on

@@ -32,7 +32,7 @@ create table spans (
     span_id varchar not null,
     parent_span_id varchar,
     name varchar not null,
-    kind varchar not null,                -- internal, server, client, producer, consumer, unspecified
+    kind varchar not null,                -- server, client, internal, producer, consumer, ...
     started_at bigint,
     ended_at bigint,
     status varchar not null,              -- unset, ok, error
@@ -73,7 +73,7 @@ create table cohorts (
     pairing varchar not null,             -- single, ancestor: how views of one call were joined
     scenario varchar,                     -- of a replay
     arm varchar,                          -- baseline, candidate, ...
-    pool varchar,                         -- the pool that is charged, resolved from the configuration
+    pool varchar,                         -- what is charged, resolved from the configuration
     digest varchar not null               -- of the columns above but pool
 );
 
@@ -226,8 +226,10 @@ create table token_charges (
     partition_id integer not null,
     token_cost decimal(18, 9) not null,
     currency varchar not null,
-    price_source varchar not null,        -- "configuration", or the catalogue and its version
-    price_rule varchar not null           -- which entry matched the model's name
+    price_source varchar not null,        -- "configuration", "reported", or the catalogue's version
+    price_rule varchar not null,          -- which entry matched the model's name
+    listed_cost decimal(18, 9),           -- by configuration or catalogue; null: not listed
+    listed_currency varchar
 );
 
 -- One what-if run and one of its passes over the trace.

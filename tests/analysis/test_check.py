@@ -152,6 +152,24 @@ def test_data_quality_is_told_and_fails_nothing(ledger_of: LedgerOf) -> None:
     assert failed(ledger) == set()
 
 
+def test_reported_costs_are_held_against_the_price_list(ledger_of: LedgerOf) -> None:
+    rented = {
+        "pool": None,
+        "timing_source": "span",
+        "provider": "x-ai",
+        "model": "grok-3",
+        "uncached_input_tokens": 1_000,
+        "visible_output_tokens": 100,
+        "reported_cost": 0.0042,
+        "reported_currency": "USD",
+    }
+    ledger = ledger_of([traffic()[0] | rented], CONFIGURATION)
+    assert results(ledger)["reported cost beside the price list"] == (
+        "told",
+        "1 call: reported 0.004200, listed 0.004500 USD, -0.000300",
+    )
+
+
 def test_a_ledger_without_calls_can_be_checked(ledger_of: LedgerOf) -> None:
     found = results(ledger_of([], CONFIGURATION))
     assert {result for result, _ in found.values()} == {"ok", "told"}

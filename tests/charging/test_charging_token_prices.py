@@ -214,6 +214,15 @@ def test_the_senders_cost_wins_over_the_catalogue_and_not_over_the_configuration
         "unlisted": (Decimal("0.0042"), "reported"),
         "overridden": (Decimal("0.0045"), "configuration"),
     }
+    both = calls.rows(
+        "select r.call_id, t.listed_cost, t.listed_currency "
+        "from token_charges as t inner join call_rows as r on t.call_no = r.call_no"
+    )
+    assert {name: tuple(listed) for name, *listed in both} == {
+        "listed": (Decimal("0.0045"), "USD"),
+        "unlisted": (None, None),
+        "overridden": (Decimal("0.0045"), "USD"),
+    }
 
 
 def test_each_call_is_priced_at_its_own_instant(calls: Any, rented: Any) -> None:
