@@ -55,6 +55,7 @@ def arguments(port: int, *, opens_browser: bool = False) -> list[str]:
         ("server.headless", _flag(not opens_browser)),
         ("server.showEmailPrompt", "false"),
         ("server.fileWatcherType", "none"),
+        ("runner.magicEnabled", "false"),
         ("browser.gatherUsageStats", "false"),
         ("client.toolbarMode", "viewer"),
         ("client.showErrorDetails", "none"),

@@ -64,12 +64,15 @@ PHASES = (
 
 
 def drawn_spans(trace: pl.DataFrame, most: int = DRAWN_SPANS) -> pl.DataFrame:
-    """The rows of `trace` that are drawn, in their order: calls first, then the longest spans."""
+    """The rows of `trace` that are drawn, in their order.
+
+    The spans at the top come first, then calls, then the longest of the others.
+    """
     if trace.height <= most:
         return trace
     return (
         trace.with_row_index("position")
-        .sort(["is_call", "duration_s"], descending=True, nulls_last=True)
+        .sort([pl.col("depth") == 0, "is_call", "duration_s"], descending=True, nulls_last=True)
         .head(most)
         .sort("position")
         .drop("position")

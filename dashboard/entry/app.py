@@ -11,11 +11,11 @@ from dashboard.source import current_source
 from dashboard.trouble import shown_in_words
 from dashboard.view import view_bar
 
+# Our own, because a named icon is fetched from another host.
 ICON = (
     '<svg viewBox="0 0 16 16"><path fill="#4477aa" d="M1 9h4v6H1z"/>'
     '<path fill="#ee7733" d="M6 5h4v10H6z"/><path fill="#228833" d="M11 1h4v14h-4z"/></svg>'
 )
-"""Our own, because a named icon is fetched from another host."""
 
 
 def main() -> None:

@@ -21,13 +21,14 @@ def show_trace(source: Source, view: View, identity: str) -> None:
     if drawn.height < spans.height:
         st.text(
             f"Showing {count_text(drawn.height)} of {count_text(spans.height)} spans: "
-            "the calls first, then the longest"
+            "those at the top first, then calls, then the longest"
         )
     figure = waterfall_figure(drawn, f"Phases of trace {identity}, s")
     with st.container(height=min(WATERFALL_HEIGHT_PX, figure.layout.height + 40), border=False):
         st.plotly_chart(figure, key="waterfall", alt="Waterfall of one trace")
-    with st.expander("Its spans as a table"):
-        st.dataframe(
+    table = st.expander("Its spans as a table", key="spans", on_change="rerun")
+    if table.open:
+        table.dataframe(
             spans_table(spans),
             column_config=span_columns(),
             hide_index=True,
