@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from analysis.window import Window, instant_text
 
-ALL = "all"
+ALL = "everything"
 DAYS = "days"
 
 

@@ -32,7 +32,6 @@ from dashboard.source import Source
 GROUPINGS = ("endpoint", "team", "model", "service", "pool", "feature", "tenant")
 FILTERS = ("endpoint", "team", "model")
 NO_FILTER = "any"
-CHOICE_TEXTS = {DAYS: "Days …", ALL: "Everything"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +97,6 @@ def _period_choice(months: Sequence[str], default: str) -> str:
         "Period",
         options,
         index=options.index(default),
-        format_func=lambda option: CHOICE_TEXTS.get(option, option),
         key="period",
         bind="query-params",
         width=150,

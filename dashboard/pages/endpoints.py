@@ -14,12 +14,13 @@ from dashboard.view import View
 from dashboard.wording import count_text
 
 SHOWN_CALLS = 500
-ORDER_TEXTS = {
-    "cost": "the dearest first",
-    "e2e_s": "the slowest first",
-    "gpu_seconds": "the most GPU-seconds first",
-    "started_at": "the earliest first",
+ORDERS = {
+    "dearest first": "cost",
+    "slowest first": "e2e_s",
+    "most GPU-seconds first": "gpu_seconds",
+    "earliest first": "started_at",
 }
+"""What a reader chooses, and by which column that sorts."""
 
 
 def show(source: Source, view: View) -> None:
@@ -46,14 +47,13 @@ def _calls_behind(source: Source, view: View, choices: Mapping[str, Behind]) -> 
         )
         order = st.selectbox(
             "Order",
-            list(ORDER_TEXTS),
-            format_func=ORDER_TEXTS.__getitem__,
+            list(ORDERS),
             key="order",
             bind="query-params",
             width=220,
         )
     if chosen in choices:
-        _calls(source, view, choices[chosen], order or "cost")
+        _calls(source, view, choices[chosen], ORDERS[order])
 
 
 def _calls(source: Source, view: View, behind: Behind, order: str) -> None:

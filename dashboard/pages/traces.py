@@ -11,13 +11,14 @@ from dashboard.view import View
 from dashboard.wording import count_text
 
 SHOWN_TRACES = 500
-ORDER_TEXTS = {
-    "cost": "the dearest first",
-    "duration_s": "the longest first",
-    "gpu_seconds": "the most GPU-seconds first",
-    "call_count": "the most calls first",
-    "started_at": "the latest first",
+ORDERS = {
+    "dearest first": "cost",
+    "longest first": "duration_s",
+    "most GPU-seconds first": "gpu_seconds",
+    "most calls first": "call_count",
+    "latest first": "started_at",
 }
+"""What a reader chooses, and by which column that sorts."""
 
 
 def show(source: Source, view: View) -> None:
@@ -62,8 +63,7 @@ def _search() -> TraceSearch:
         )
         order = st.selectbox(
             "Order",
-            list(ORDER_TEXTS),
-            format_func=ORDER_TEXTS.__getitem__,
+            list(ORDERS),
             key="trace_order",
             bind="query-params",
             width=220,
@@ -72,6 +72,6 @@ def _search() -> TraceSearch:
         prefix=(prefix or "").strip().lower() or None,
         least_cost=least_cost,
         least_duration_s=least_s,
-        order=order or "cost",
+        order=ORDERS[order],
         limit=SHOWN_TRACES,
     )

@@ -1,5 +1,8 @@
 """The pages on a small ledger, run without a browser: figures, drill-down, trouble in words."""
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +60,29 @@ def test_the_address_holds_the_view(app: AppTest) -> None:
     assert [box.value for box in app.selectbox[:3]] == ["2026-09", "team", "Asia/Tokyo"]
 
 
+def test_a_range_of_days_includes_both_ends_and_is_compared_with_the_days_before(
+    app: AppTest,
+) -> None:
+    app.query_params.update({"period": "days", "from": "2026-10-01", "to": "2026-10-02"})
+    app.run()
+    assert app.subheader[0].value == "Cost of inference, 2026-10-01 to 2026-10-02 (UTC)"
+    assert metrics(app)["Cost"] == "7.20 USD"
+
+
+def test_days_that_end_before_they_begin_are_refused_in_words(app: AppTest) -> None:
+    app.query_params.update({"period": "days", "from": "2026-10-09", "to": "2026-10-02"})
+    app.run()
+    assert not app.exception
+    assert app.subheader[0].value == "This view cannot be shown"
+
+
+def test_a_filter_shows_its_calls_alone(app: AppTest) -> None:
+    app.query_params["only_endpoint"] = "/chat"
+    app.run()
+    assert metrics(app)["Cost"] == "0.10 USD"
+    assert metrics(app)["Idle"] == "–"
+
+
 def test_names_are_shown_as_text(app: AppTest) -> None:
     app.run()
     assert [element.value for element in app.markdown] == []
@@ -64,6 +90,15 @@ def test_names_are_shown_as_text(app: AppTest) -> None:
     assert labels == ["idle", "/chat", NASTY_NAME, "unattributed"]
 
 
+HOLD_LEDGER = """
+import sys
+from pathlib import Path
+from ingest.ledger import open_for_writing
+
+with open_for_writing(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
 PAGE_SCRIPT = """
 from dashboard.pages import {name}
 from dashboard.source import current_source
@@ -130,6 +165,27 @@ def test_a_missing_ledger_says_how_to_make_one(
     assert not app.exception
     assert app.subheader[0].value == "There is no ledger yet"
     assert "gpuledger ingest PATH" in app.code[0].value
+
+
+def test_a_ledger_that_is_being_written_asks_to_try_again(
+    small: Any, app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "busy.duckdb"
+    shutil.copy(small.ledger, copy)
+    monkeypatch.setenv(LEDGER_VARIABLE, str(copy))
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_LEDGER, str(copy)],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"held\n"
+        app.run()
+        assert not app.exception
+        assert app.subheader[0].value == "The ledger is being written"
+        writer.communicate(b"\n")
+    app.button[0].click().run()
+    assert metrics(app)["Cost"] == "111.60 USD"
 
 
 def test_an_empty_ledger_says_how_to_fill_it(

@@ -22,7 +22,7 @@ def test_the_newest_month_is_offered_first_and_everything_last() -> None:
         "2026-10",
         "2026-09",
         "days",
-        "all",
+        "everything",
     ]
 
 
