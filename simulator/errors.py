@@ -27,5 +27,9 @@ class ReplayError(SimulatorError):
     """A pass whose figures would be wrong: late sends, wrong lengths, failed requests."""
 
 
+class LateSendError(ReplayError):
+    """A pass whose requests left late: the machine was busy, and another try may do."""
+
+
 class WrongFlagError(SimulatorError):
     """An engine flag that does not exist, or a value it cannot take."""

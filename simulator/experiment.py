@@ -11,6 +11,7 @@ from typing import Any
 from simulator.capacity import ArmCapacity, at_rate, capacity
 from simulator.client import Pass
 from simulator.driving import planned_requests, sent, started
+from simulator.errors import LateSendError
 from simulator.recording import Recorder, counter_growth
 from simulator.scenario import BASELINE, CANDIDATE, Scenario, Watcher, pass_order
 from simulator.schedule import planned_duration_s
@@ -18,6 +19,9 @@ from simulator.sharing import shared_tokens
 from simulator.spans import PassIdentity, write_spans
 from simulator.trace import Trace
 from simulator.verification import PassReport, first_error, refuse_untrustworthy, report
+
+MOST_TRIES = 3
+"""A pass that sent late is run so often at most; every other gate ends the scenario."""
 
 
 def run(scenario: Scenario, recorder: Recorder, watcher: Watcher) -> bool:
@@ -36,12 +40,22 @@ def run(scenario: Scenario, recorder: Recorder, watcher: Watcher) -> bool:
     for number, arm in enumerate(order, start=1):
         watcher.pass_begins(number, len(order), arm, len(trace.calls))
         try:
-            is_interrupted = passes.run(number, arm, watcher)
+            is_interrupted = _with_further_tries(passes, number, arm, watcher)
         except KeyboardInterrupt:
             is_interrupted = True  # between two passes nothing is lost
         if is_interrupted:
             return False
     return True
+
+
+def _with_further_tries(passes: "_Passes", number: int, arm: str, watcher: Watcher) -> bool:
+    """Whether the pass was interrupted; one that sent late is run again, a few times."""
+    for _ in range(MOST_TRIES - 1):
+        try:
+            return passes.run(number, arm, watcher)
+        except LateSendError as error:
+            watcher.say(f"pass {number} is run again: {error}")
+    return passes.run(number, arm, watcher)
 
 
 class _Passes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simulator.client import Outcome, Pass
-from simulator.errors import ReplayError
+from simulator.errors import LateSendError, ReplayError
 from simulator.spans import placed
 from simulator.trace import TracedCall
 
@@ -115,7 +115,7 @@ def refuse_untrustworthy(seen: PassReport, first_error: str | None) -> None:
             "truncates, or adds tokens, so its times are those of other calls"
         )
     if seen.send_lag_p99_s > seen.send_lag_limit_s:
-        raise ReplayError(
+        raise LateSendError(
             f"requests were sent late: p99 of the send lag is {seen.send_lag_p99_s * 1e3:.1f} ms, "
             f"{seen.send_lag_limit_s * 1e3:.1f} ms is allowed; lower --rate or free the machine"
         )

@@ -1,5 +1,6 @@
 """A whole scenario against a server with declared latencies, into a ledger and out again."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from analysis.law import law
 from ingest.config import Configuration
 from ingest.ledger import open_for_reading
-from simulator import driving, verification
+from simulator import driving, experiment, verification
 from simulator.engines.engine import Frame, RunningEngine
 from simulator.engines.llamacpp import read_frame
 from simulator.errors import EngineError, ReplayError, TraceError
@@ -26,6 +27,7 @@ from simulator.recording import Recorder, counter_growth
 from simulator.results import compared_scenario, passes_of, results_frame
 from simulator.scenario import Scenario
 from simulator.trace import Trace, TracedCall
+from simulator.verification import PassReport
 
 PREFILL_S = {"off": 0.20, "on": 0.05}
 DECODE_S = 0.05
@@ -261,6 +263,37 @@ def test_wrong_lengths_end_the_scenario_and_reach_no_ledger(mock_url: str, tmp_p
     with open_for_reading(path) as ledger:
         assert ledger.connection.execute("select count(*) from calls").fetchone() == (0,)
         assert passes_of(ledger, "what-if") == []
+
+
+def test_a_pass_that_sent_late_is_run_again(
+    mock_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = iter([-1.0, 5.0, 5.0, 5.0])  # the first try is late whatever it does
+
+    def judged(seen: PassReport, failure: str | None) -> None:
+        limit = dataclasses.replace(seen, send_lag_limit_s=next(limits))
+        verification.refuse_untrustworthy(limit, failure)
+
+    monkeypatch.setattr(experiment, "refuse_untrustworthy", judged)
+    path, listener = tmp_path / "l.duckdb", Listener()
+    asked = scenario(MockEngine(mock_url), tmp_path, trace=trace(3))
+    assert run(asked, Recorder(path, Configuration()), listener)
+    assert any(told.startswith("pass 1 is run again: requests") for told in listener.sentences)
+    with open_for_reading(path) as ledger:
+        assert [p.number for p in passes_of(ledger, "what-if")] == [1, 2, 3]
+        assert ledger.connection.execute("select count(*) from calls").fetchone() == (9,)
+
+
+def test_a_pass_that_is_late_every_time_ends_the_scenario(
+    mock_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verification, "LEAST_LAG_LIMIT_S", -1.0)
+    monkeypatch.setattr(verification, "LAG_LIMIT_SHARE", -1.0)
+    listener = Listener()
+    asked = scenario(MockEngine(mock_url), tmp_path, trace=trace(3))
+    with pytest.raises(ReplayError, match="requests were sent late"):
+        run(asked, Recorder(tmp_path / "l.duckdb", Configuration()), listener)
+    assert sum("is run again" in told for told in listener.sentences) == 2
 
 
 def test_an_engine_that_falls_silent_is_told_with_the_end_of_its_log(
