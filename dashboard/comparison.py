@@ -99,11 +99,7 @@ def letter_cards(
             title=f"{letter.symbol}, {_unit(letter, currency)}",
             value=quantity_text(now.get(letter.column)),
             change=change_text(now.get(letter.column), before.get(letter.column)),
-            effect=(
-                f"{signed_money_text(effects[letter.symbol], currency)}"
-                if letter.symbol in effects
-                else ""
-            ),
+            effect=_effect_text(effects.get(letter.symbol), currency),
             meaning=letter.meaning,
             colour=letter.colour,
         )
@@ -153,6 +149,13 @@ def _costs(frame: pl.DataFrame, by: str, currency: str) -> pl.DataFrame:
         .group_by("label")
         .agg(cost=pl.col("rounded_cost").sum(), share_ratio=pl.col("share_ratio").sum())
     )
+
+
+def _effect_text(effect: Decimal | None, currency: str) -> str:
+    """What a letter did to the cost, without the currency, which stands in the heading."""
+    if effect is None:
+        return ""
+    return signed_money_text(effect, currency).removesuffix(f" {currency}")
 
 
 def _unit(letter: Letter, currency: str) -> str:

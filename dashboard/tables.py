@@ -100,7 +100,7 @@ def comparison_columns(by: str, previous_name: str | None, currency: str) -> dic
 def calls_table(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns of calls that a reader compares, in reading order."""
     return frame.select(
-        _to_the_second("started_at"),
+        _to_the_second(pl.coalesce("started_at", "arrived_at")).alias("started_at"),
         "endpoint",
         "team",
         "model",
@@ -127,7 +127,7 @@ def call_columns() -> dict[str, Any]:
     """How the columns of `calls_table` are shown."""
     number = st.column_config.NumberColumn
     return {
-        "started_at": st.column_config.TextColumn("service began"),
+        "started_at": st.column_config.TextColumn("began"),
         "cost": number("cost", format="%.6f"),
         "gpu_seconds": number("GPU-seconds", format="%,.3f"),
         "queue_s": number("queue, s", format="%.3f"),
@@ -150,7 +150,7 @@ def traces_table(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(
         "endpoint",
         "team",
-        _to_the_second("started_at"),
+        _to_the_second(pl.col("started_at")),
         "cost",
         "currency",
         "gpu_seconds",
@@ -221,9 +221,9 @@ def trace_sentence(trace: pl.DataFrame, currency: str) -> str:
     )
 
 
-def _to_the_second(column: str) -> pl.Expr:
+def _to_the_second(instant: pl.Expr) -> pl.Expr:
     """An instant's RFC 3339 text without its zone, which stands in the heading, to the second."""
-    return pl.col(column).str.slice(0, 19).str.replace("T", " ")
+    return instant.str.slice(0, 19).str.replace("T", " ")
 
 
 def money_format(currency: str) -> str:

@@ -88,7 +88,7 @@ def test_the_six_letters_carry_their_change_and_what_it_did_to_the_cost() -> Non
         "B, calls at once",
     ]
     assert [card.value for card in cards] == ["3", "110", "0.5", "200", "0.02", "4"]
-    assert (cards[1].change, cards[1].effect) == ("+10.0\u00a0%", "+12.50 USD")
+    assert (cards[1].change, cards[1].effect) == ("+10.0\u00a0%", "+12.50")
     assert (cards[0].change, cards[0].effect) == ("+0.0\u00a0%", "")
 
 
