@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from ingest.calls.aliases import FieldName, Reading, alias_table
+from ingest.calls.aliases import FieldName, alias_table
 from ingest.calls.content import completion, prompt
 from ingest.calls.fingerprints import fingerprint
 from ingest.calls.outcome import outcome
+from ingest.calls.reading import Reading
 from ingest.calls.roles import part_of
 from ingest.config import Configuration
 from ingest.records import Call, Json, Reject, Span, SpanEvent
@@ -86,15 +87,10 @@ class Redaction:
 
     def _attributes(self, span: Span) -> Mapping[str, Json]:
         """The span's attributes with fingerprints for texts; the same object where it has none."""
-        masked = [name for name in span.attributes if _is_masked(name)]
-        has_text = any(map(_is_content, span.attributes)) or _has_text(span.events)
-        if not (masked or has_text):
+        kept, masked = _sorted_out(tuple(span.attributes))
+        if len(kept) == len(span.attributes) and not _has_text(span.events):
             return span.attributes
-        left = {
-            name: value
-            for name, value in span.attributes.items()
-            if not (_is_content(name) or _is_masked(name))
-        }
+        left = {name: span.attributes[name] for name in kept}
         table = alias_table()
         reading = Reading(span.attributes, table)
         fingerprints = {name: self._fingerprint(span.attributes[name]) for name in masked}
@@ -137,6 +133,13 @@ def _told_by_text(span: Span, reading: Reading, left: Mapping[str, Json]) -> dic
 
 def _has_text(events: Sequence[SpanEvent]) -> bool:
     return any(_is_event_text(name) for event in events for name in event.attributes)
+
+
+@lru_cache(maxsize=8192)
+def _sorted_out(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of `names` that carry no text, and those that carry what is masked one by one."""
+    masked = tuple(filter(_is_masked, names))
+    return tuple(name for name in names if name not in masked and not _is_content(name)), masked
 
 
 @lru_cache(maxsize=65_536)

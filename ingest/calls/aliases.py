@@ -1,24 +1,20 @@
-"""Which attribute says what: `aliases.toml` as frozen values, and the reading of one span by it.
+"""Which attribute says what: `aliases.toml` as frozen values.
 
-Owns the tolerance towards types (numbers sent as strings, JSON sent as text). Refuses a table with
-unknown keys, unknown fields or the same name twice in one field.
+Owns the form of the table. Refuses one with unknown keys, unknown fields or the same name twice in
+one field.
 """
 
-import math
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
-import orjson
 
 from ingest.errors import LedgerError
-from ingest.records import Json
 
 Kind = Literal["count", "integer", "number", "decimal", "text", "flag", "json"]
 Role = Literal["model", "embedding", "agent", "chain", "tool", "retrieval", "server", "other"]
@@ -66,9 +62,6 @@ FieldName = Literal[
     "input_hash",
     "output_hash",
 ]
-
-MAX_JSON_CHARACTERS = 16 * 1024 * 1024
-"""Longer text is taken as text: nothing that long is worth a parse tree in memory."""
 
 
 class AliasTableError(LedgerError):
@@ -150,9 +143,9 @@ class Place(NamedTuple):
     alias: Alias
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AliasTable:
-    """The table, and the same by attribute name: a span is read in one pass over what it has."""
+    """The table, and the same by attribute name."""
 
     file: TableFile
     places: Mapping[str, tuple[Place, ...]]
@@ -185,105 +178,3 @@ def parse_table(text: str) -> AliasTable:
 def alias_table() -> AliasTable:
     """The table that ships with the product."""
     return parse_table(resources.files("ingest.calls").joinpath("aliases.toml").read_text("utf-8"))
-
-
-class Reading:
-    """What one span's attributes say, read through the alias table."""
-
-    __slots__ = ("_attributes", "_given", "_parsed")
-
-    def __init__(self, attributes: Mapping[str, Json], table: AliasTable) -> None:
-        self._attributes = attributes
-        self._parsed: dict[str, Json] = {}
-        self._given: dict[FieldName, list[Place]] = {}
-        for name in attributes:
-            for place in table.places.get(name, ()):
-                self._given.setdefault(place.field, []).append(place)
-        for places in self._given.values():
-            places.sort(key=_order)
-
-    def all(self, field: FieldName) -> Iterator[tuple[Alias, Any]]:
-        """Every value given for `field`, in the table's order, converted to the field's kind."""
-        for place in self._given.get(field, ()):
-            alias = place.alias
-            raw = self._attributes[alias.name]
-            if alias.path is not None:
-                raw = self._inside(alias.name, raw).get(alias.path)
-            value = converted(raw, place.kind)
-            if value is not None:
-                yield alias, value
-
-    def first(self, field: FieldName) -> Any:
-        """The first value given for `field`, None where there is none."""
-        return next((value for _, value in self.all(field)), None)
-
-    def seconds(self, field: FieldName) -> float | None:
-        """The first duration given for `field`, in seconds whatever unit it was sent in."""
-        for alias, value in self.all(field):
-            return float(value) / 1000 if alias.unit == "ms" else float(value)
-        return None
-
-    def _inside(self, name: str, raw: Json) -> Mapping[str, Json]:
-        if name not in self._parsed:
-            self._parsed[name] = parsed_json(raw)
-        value = self._parsed[name]
-        return value if isinstance(value, Mapping) else {}
-
-
-def _order(place: Place) -> int:
-    return place.order
-
-
-def parsed_json(raw: Json) -> Json:
-    """The value inside of `raw` where it is JSON text, else `raw` itself."""
-    if not isinstance(raw, str) or len(raw) > MAX_JSON_CHARACTERS:
-        return raw
-    if raw.lstrip()[:1] not in {"{", "[", '"'}:
-        return raw
-    try:
-        return orjson.loads(raw)
-    except ValueError:
-        return raw
-
-
-def converted(raw: Json, kind: Kind) -> Any:
-    """`raw` as `kind`; None where it is empty or cannot be that. Counts are left to be judged."""
-    if raw is None or raw == "":
-        return None
-    if kind in {"count", "json"}:
-        return raw
-    if kind == "text":
-        return as_text(raw)
-    if kind == "flag":
-        return _FLAGS.get(str(raw).lower())
-    number = _as_decimal(raw)
-    if number is None or kind == "decimal":
-        return number
-    if kind == "number":
-        return float(number)
-    return int(number) if number == number.to_integral_value() and abs(number) < 2**63 else None
-
-
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
-
-
-def as_text(raw: Json) -> str | None:
-    """`raw` as one line of text without a JSON string's quotes; None where it is no scalar."""
-    if isinstance(raw, str):
-        unquoted = parsed_json(raw) if raw.startswith('"') else raw
-        return str(unquoted).strip() or None
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
-        return None
-    return str(raw)
-
-
-def _as_decimal(raw: Json) -> Decimal | None:
-    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        return None
-    if isinstance(raw, float) and not math.isfinite(raw):
-        return None
-    try:
-        number = Decimal(str(raw).strip())
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None

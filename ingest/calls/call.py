@@ -103,7 +103,7 @@ def _tokens(views: Views, ended: Outcome, table: AliasTable, *, owns_wrapper: bo
         )
     if views.innermost.part.role == "embedding" and found.uncached_input_tokens is not None:
         found = replace(found, visible_output_tokens=found.visible_output_tokens or 0)
-    return replace(found, tokens_note=_with_note(found.tokens_note, *notes))
+    return replace(found, tokens_note=_with_note(found.tokens_note, *notes)) if notes else found
 
 
 def _with_note(note: str | None, *more: str) -> str | None:

@@ -7,7 +7,9 @@ to change a text: normalising belongs to `fingerprints`.
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.calls.aliases import AliasTable, ContentNames, parsed_json
+from ingest.calls.aliases import AliasTable, ContentNames
+from ingest.calls.shapes import shape_of
+from ingest.calls.values import parsed_json
 from ingest.records import Json, Span, SpanEvent
 
 Message = dict[str, Json]
@@ -22,8 +24,8 @@ _MAX_STEPS = 32
 
 def prompt(span: Span, table: AliasTable) -> list[Message] | None:
     """What was asked, oldest message first; None where the span does not say."""
-    names = table.file.content.prompt
-    found = _content(span, names, "user")
+    known, names = table.file.content.prompt, shape_of(span.attributes, table).prompt
+    found = _content(span, known, names, "user")
     if found is None:
         return None
     system = [
@@ -37,10 +39,14 @@ def prompt(span: Span, table: AliasTable) -> list[Message] | None:
 
 def completion(span: Span, table: AliasTable) -> list[Message] | None:
     """What was answered, one message for each choice; None where the span does not say."""
-    return _content(span, table.file.content.completion, "assistant")
+    known, names = table.file.content.completion, shape_of(span.attributes, table).completion
+    return _content(span, known, names, "assistant")
 
 
-def _content(span: Span, names: ContentNames, role: str) -> list[Message] | None:
+def _content(
+    span: Span, known: ContentNames, names: ContentNames, role: str
+) -> list[Message] | None:
+    """The first content that there is: `names` are those `known` that the span itself has."""
     for name in names.messages:
         found = _messages(span.attributes.get(name), role)
         if found:
@@ -49,7 +55,7 @@ def _content(span: Span, names: ContentNames, role: str) -> list[Message] | None
         found = [_message(item, role) for item in indexed(span.attributes, prefix)]
         if found:
             return found
-    found = [message for event in span.events for message in _of_event(event, names, role)]
+    found = [message for event in span.events for message in _of_event(event, known, role)]
     if found:
         return found
     for name in names.whole:

@@ -5,10 +5,11 @@ flat one. Refuses to look inside a call: only what encloses it is here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.calls.aliases import AliasTable, Reading, Role
+from ingest.calls.aliases import AliasTable, Role
 from ingest.calls.mapping import ColumnMap, Found
+from ingest.calls.reading import Reading
 from ingest.calls.roles import MODEL_ROLES, Part
 from ingest.calls.tree import Tree
 from ingest.records import Span
@@ -17,8 +18,7 @@ PLACE_ROLES: frozenset[Role] = frozenset({"agent", "chain", "tool", "retrieval",
 """Spans whose calls have something in common: each is one step of the product's work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The nearest facts at or above one span.
 
     `around_engine` is `found` without what engine spans say. `model_server_route` is a route that

@@ -6,12 +6,13 @@ Owns the order of the steps. Refuses state: the same spans in any order give the
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingest.calls.aliases import AliasTable, Reading, alias_table
+from ingest.calls.aliases import AliasTable, alias_table
 from ingest.calls.call import call, ending, model, operation, requested_model
 from ingest.calls.context import Context, contexts
 from ingest.calls.derivation import Derivation
 from ingest.calls.mapping import column_map
 from ingest.calls.outcome import Outcome
+from ingest.calls.reading import Reading
 from ingest.calls.retries import Attempt, RetryLink, retries
 from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, part_of
 from ingest.calls.runs import Retrieval, ToolRun, retrieval, tool_run

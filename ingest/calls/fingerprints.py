@@ -11,7 +11,7 @@ import hmac
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.config import Configuration
@@ -19,6 +19,7 @@ from ingest.records import Json
 
 VERSION = "v1"
 REQUEST_VERSION = "v2"
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _FINGERPRINT = re.compile(r"v\d+k?:[0-9a-f]{64}")
 MAX_DEPTH = 64
 """Nesting below this is not compared: no prompt says anything down there."""
@@ -26,7 +27,7 @@ MAX_JSON_CHARACTERS = 1024 * 1024
 """Longer text is compared as text: its key order is left as it is."""
 
 
-def fingerprint(value: Json, configuration: Configuration, *, version: str = VERSION) -> str | None:
+def fingerprint(value: Json, configuration: Configuration) -> str | None:
     """`v1:` and 64 hex digits, `v1k:` where keyed; None where there is nothing or content is off.
 
     Keyed and unkeyed hashes never compare equal, nor do hashes of two versions of normalising. A
@@ -36,10 +37,19 @@ def fingerprint(value: Json, configuration: Configuration, *, version: str = VER
         return None
     if is_fingerprint(value):
         return str(value)
-    text = json.dumps(normalised(value), sort_keys=True, separators=(",", ":"))
+    return _digest(normalised(value), configuration, VERSION)
+
+
+def fingerprint_of_request(parts: Sequence[Json], configuration: Configuration) -> str:
+    """`v2:` and 64 hex digits, `v2k:` where keyed; `parts` are fingerprints, names and scalars."""
+    return _digest(parts, configuration, REQUEST_VERSION)
+
+
+def _digest(value: Json, configuration: Configuration, version: str) -> str:
+    text = _CANONICAL.encode(value).encode()
     if configuration.hash_key is None:
-        return f"{version}:{hashlib.sha256(text.encode()).hexdigest()}"
-    keyed = hmac.new(configuration.hash_key.encode(), text.encode(), hashlib.sha256)
+        return f"{version}:{hashlib.sha256(text).hexdigest()}"
+    keyed = hmac.new(configuration.hash_key.encode(), text, hashlib.sha256)
     return f"{version}k:{keyed.hexdigest()}"
 
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.calls.aliases import alias_table, as_text, parsed_json
+from ingest.calls.aliases import alias_table
+from ingest.calls.shapes import REMEMBERED_SHAPES
+from ingest.calls.values import as_text, parsed_json
 from ingest.config import Configuration
 from ingest.records import Json, Span
 
@@ -38,11 +40,10 @@ class ColumnMap:
 
     def found_on(self, span: Span) -> dict[str, str]:
         """Every source that `span` itself has a value for."""
-        attributes = _with_metadata(span.attributes)
-        return {
-            **_values("attribute.", self.attribute_names, attributes),
-            **_values("resource.", self.resource_names, span.resource),
-        }
+        attributes, resource = _with_metadata(span.attributes), span.resource
+        by_attributes = _sources(tuple(attributes), "attribute.", self.attribute_names)
+        by_resource = _sources(tuple(resource), "resource.", self.resource_names)
+        return {**_values(attributes, by_attributes), **_values(resource, by_resource)}
 
     def configured_value(self, column: str, *searches: Found) -> str | None:
         """The value of `column` by the configuration alone; None where it says nothing."""
@@ -91,14 +92,24 @@ def _names(prefix: str, sources: set[str]) -> frozenset[str]:
     return frozenset(source.removeprefix(prefix) for source in sources if source.startswith(prefix))
 
 
-def _values(prefix: str, names: frozenset[str], given: Mapping[str, Json]) -> dict[str, str]:
-    values = {prefix + name: as_text(given[name]) for name in names & given.keys()}
-    return {source: value for source, value in values.items() if value is not None}
+@lru_cache(maxsize=REMEMBERED_SHAPES)
+def _sources(
+    given: tuple[str, ...], prefix: str, names: frozenset[str]
+) -> tuple[tuple[str, str], ...]:
+    """Name and source of what `given` has of `names`; the same for spans of one kind."""
+    return tuple((name, prefix + name) for name in given if name in names)
+
+
+def _values(given: Mapping[str, Json], sources: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    values = ((source, as_text(given[name])) for name, source in sources)
+    return {source: value for source, value in values if value is not None}
 
 
 def _with_metadata(attributes: Mapping[str, Json]) -> Mapping[str, Json]:
     """The attributes, and what a JSON object in `metadata` holds as `metadata.NAME`."""
-    inside = parsed_json(attributes.get(_METADATA))
+    if _METADATA not in attributes:
+        return attributes
+    inside = parsed_json(attributes[_METADATA])
     if not isinstance(inside, Mapping):
         return attributes
     return {**{f"{_METADATA}.{name}": value for name, value in inside.items()}, **attributes}

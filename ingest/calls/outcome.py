@@ -6,10 +6,11 @@ an error for a word in a successful span.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
-from ingest.calls.aliases import AliasTable, Reading, as_text, parsed_json
+from ingest.calls.aliases import AliasTable
+from ingest.calls.reading import Reading
+from ingest.calls.values import as_text, parsed_json
 from ingest.records import Json, Span
 
 T = TypeVar("T")
@@ -38,8 +39,7 @@ _FAILED_REASONS: Mapping[str, Status] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How one view says that the call ended."""
 
     status: Status
@@ -52,22 +52,23 @@ def outcome(
     span: Span, reading: Reading, table: AliasTable, *, child_http_status: int | None = None
 ) -> Outcome:
     """How `span` ended; `child_http_status` is that of the HTTP request that it made."""
-    errors = [
-        event.attributes for event in span.events if event.name in table.file.events.exception
-    ]
+    exceptions = table.file.events.exception
+    errors = [event.attributes for event in span.events if event.name in exceptions]
     error_type: str | None = reading.first("error_type")
     is_failed = span.status == "error" or error_type is not None
     if is_failed and error_type is None:
         error_type = _first(Reading(error, table).first("error_type") for error in errors)
     texts = [text for text in (error_type, span.status_message, *_messages(errors)) if text]
     given = reading.first("http_status")
-    http_status = given if given in _HTTP_STATUSES else None
+    http_status = given if given is not None and given in _HTTP_STATUSES else None
     if http_status is None and is_failed:
         http_status = _http_status(texts)
     if http_status is None and (is_failed or (child_http_status or 0) < _FIRST_ERROR):
         http_status = child_http_status
-    chosen = [event.attributes.get("finish_reason") for event in span.events]
-    finish_reason = _finish_reason(reading.first("finish_reason")) or _finish_reason(chosen)
+    finish_reason = _finish_reason(reading.first("finish_reason"))
+    if finish_reason is None and span.events:
+        chosen = [event.attributes.get("finish_reason") for event in span.events]
+        finish_reason = _finish_reason(chosen)
     status = _status(is_failed, http_status, finish_reason, texts)
     return Outcome(
         status=status,
@@ -118,10 +119,12 @@ def _http_status(texts: Sequence[str]) -> int | None:
 
 def _finish_reason(raw: Json) -> str | None:
     """The reasons of all choices, each once, in order; `raw` is a reason, or a list of either."""
+    if raw is None:
+        return None
     given = parsed_json(raw)
     reasons = given if isinstance(given, list | tuple) else [given]
     texts = [
-        as_text(reason.get("finish_reason") if isinstance(reason, Mapping) else reason)
+        as_text(reason.get("finish_reason") if isinstance(reason, dict) else reason)
         for reason in reasons
     ]
     return ",".join(dict.fromkeys(text for text in texts if text)) or None

@@ -7,9 +7,11 @@ fill in a server's default: what nobody said is not known.
 from collections.abc import Sequence
 from typing import Any
 
-from ingest.calls.aliases import FieldName, Reading, as_text, parsed_json
+from ingest.calls.aliases import FieldName
 from ingest.calls.fingerprints import json_text
+from ingest.calls.reading import Reading
 from ingest.calls.roles import is_vllm
+from ingest.calls.values import as_text, parsed_json
 from ingest.calls.views import View, Views
 from ingest.records import Json
 
@@ -54,11 +56,17 @@ def _stated(view: View) -> dict[str, Any]:
 
 def nearest(views: Sequence[Reading], field: FieldName) -> Any:
     """The value of `field` by the innermost view that has one."""
-    return next((value for view in views if (value := view.first(field)) is not None), None)
+    for view in views:
+        value = view.first(field)
+        if value is not None:
+            return value
+    return None
 
 
 def structure_text(raw: Json) -> str | None:
     """A scalar as it is, a list or object as JSON with ordered keys."""
+    if raw is None:
+        return None
     given = parsed_json(raw)
     if given is None or isinstance(given, str | int | float):
         return as_text(given)

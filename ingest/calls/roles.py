@@ -5,9 +5,11 @@ take a start-up span or a plain HTTP span for a call.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.calls.aliases import AliasTable, Role, as_text
+from ingest.calls.aliases import AliasTable, Role
+from ingest.calls.shapes import Shape, shape_of
+from ingest.calls.values import as_text
 from ingest.records import Json, Span
 
 MODEL_ROLES: frozenset[Role] = frozenset({"model", "embedding"})
@@ -16,7 +18,6 @@ TRANSPARENT_ROLES: frozenset[Role] = frozenset({"server", "other"})
 
 _HTTP_METHODS = ("http.request.method", "http.method")
 _HTTP = ("http.route", *_HTTP_METHODS, "url.path", "http.target")
-_LATENCY_PREFIX = "gen_ai.latency."
 _ENGINE_REQUEST_NAME = "llm_request"
 _OPERATION_BY_REQUEST_ID = {
     "chatcmpl": "chat",
@@ -25,8 +26,7 @@ _OPERATION_BY_REQUEST_ID = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What a span is in its trace; `operation` is None where the span does not tell it."""
 
     role: Role
@@ -34,21 +34,27 @@ class Part:
     is_engine: bool = False
 
 
+_SERVER = Part("server")
+_OTHER = Part("other")
+
+
 def part_of(span: Span, table: AliasTable) -> Part:
     """The part that `span` plays in its trace."""
-    is_engine = _is_engine(span)
-    for attribute, values in table.file.roles.items():
-        declared = as_text(span.attributes.get(attribute))
+    attributes = span.attributes
+    shape = shape_of(attributes, table)
+    is_engine = shape.has_latency or (shape.has_usage and is_vllm(span))
+    for attribute, values in shape.declared:
+        declared = as_text(attributes[attribute])
         known = values.get(declared) if declared is not None else None
         if known is not None:
             operation = known.operation or _operation(span)
             return Part(known.role, operation, is_engine and known.role in MODEL_ROLES)
-    if is_engine or _looks_like_a_model_call(span.attributes, table):
+    if is_engine or _looks_like_a_model_call(attributes, shape):
         operation = _operation(span)
         return Part("embedding" if operation == "embeddings" else "model", operation, is_engine)
-    if span.kind == "server" and any(name in span.attributes for name in _HTTP):
-        return Part("server")
-    return Part("other")
+    if span.kind == "server" and any(name in attributes for name in _HTTP):
+        return _SERVER
+    return _OTHER
 
 
 def is_http_request(span: Span) -> bool:
@@ -61,19 +67,10 @@ def is_vllm(span: Span) -> bool:
     return span.name == _ENGINE_REQUEST_NAME or (span.scope or "").startswith("vllm")
 
 
-def _is_engine(span: Span) -> bool:
-    """Whether the model server itself wrote this span about one request."""
-    if any(name.startswith(_LATENCY_PREFIX) for name in span.attributes):
-        return True
-    return is_vllm(span) and any(name.startswith("gen_ai.usage.") for name in span.attributes)
-
-
-def _looks_like_a_model_call(attributes: Mapping[str, Json], table: AliasTable) -> bool:
+def _looks_like_a_model_call(attributes: Mapping[str, Json], shape: Shape) -> bool:
     """Whether a span without a declared kind carries what only model calls carry."""
-    for field in ("input_tokens", "output_tokens"):
-        for alias in table.file.fields[field].names:
-            if alias.path is None and attributes.get(alias.name) is not None:
-                return True
+    if any(attributes[name] is not None for name in shape.counts):
+        return True
     has_model = "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes
     return has_model and ("gen_ai.system" in attributes or "gen_ai.provider.name" in attributes)
 

@@ -6,10 +6,11 @@ their fingerprints are stored.
 
 from dataclasses import dataclass
 
-from ingest.calls.aliases import AliasTable, Reading
+from ingest.calls.aliases import AliasTable
 from ingest.calls.content import listed_attributes
 from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes
 from ingest.calls.outcome import outcome
+from ingest.calls.reading import Reading
 from ingest.config import Configuration
 from ingest.records import Span
 

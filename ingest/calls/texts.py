@@ -10,9 +10,9 @@ from ingest.calls.aliases import AliasTable
 from ingest.calls.content import Message, completion, listed_attributes, prompt
 from ingest.calls.derivation import Derivation
 from ingest.calls.fingerprints import (
-    REQUEST_VERSION,
     fingerprint,
     fingerprint_of_attributes,
+    fingerprint_of_request,
     kept_text,
 )
 from ingest.calls.request import told_apart_by
@@ -44,12 +44,13 @@ def texts(
         return {}
     asked = question(views, derivation)
     answered = _answer(views, derivation.table, with_wrapper=owns_wrapper)
-    whole = None
+    prompt_hash = None
     if asked.input_hash is not None:
         whole = [asked.input_hash, model, asked.tools_hash, told_apart_by(views)]
+        prompt_hash = fingerprint_of_request(whole, configuration)
     return {
         "input_hash": asked.input_hash,
-        "prompt_hash": fingerprint(whole, configuration, version=REQUEST_VERSION),
+        "prompt_hash": prompt_hash,
         "output_hash": fingerprint(answered, configuration),
         "prompt": kept_text(asked.text, configuration),
         "completion": kept_text(answered, configuration),

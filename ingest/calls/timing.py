@@ -5,9 +5,8 @@ impossible time: the call keeps what was observed and says `invalid`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 TimingSource = Literal["engine", "stream", "span", "tokens"]
 TimingQuality = Literal["ok", "invalid", "unknown"]
@@ -18,8 +17,7 @@ ROUNDING_NS = 1_000_000
 """Exporters round durations to a millisecond: less than that contradicts nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineLatency:
+class EngineLatency(NamedTuple):
     """Durations in seconds as an engine reports them; None where it does not."""
 
     queue_s: float | None = None
@@ -45,8 +43,7 @@ class EngineLatency:
         return self.ttft_s <= self.e2e_s + ROUNDING_NS / NS_PER_S
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(NamedTuple):
     """What one view of a call says about time: its span, durations, the first token it saw."""
 
     started_at: int | None
@@ -55,8 +52,7 @@ class Observation:
     first_token_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phases:
+class Phases(NamedTuple):
     """Instants of one call in nanoseconds since 1970, and where they come from."""
 
     arrived_at: int | None = None
@@ -68,7 +64,7 @@ class Phases:
 
     def columns(self) -> dict[str, Any]:
         """Column name to value, as `Call(**...)` takes them."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return self._asdict()
 
 
 def quality(
@@ -189,7 +185,7 @@ def _judged(
 
 
 def _invalid(found: Phases) -> Phases:
-    return Phases(**{**found.columns(), "timing_quality": "invalid"})
+    return found._replace(timing_quality="invalid")
 
 
 def _storable(at: int | None) -> int | None:

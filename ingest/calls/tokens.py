@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_TOKENS = 2**53
 """Beyond this a double is no exact count any more, and no call is that long."""
@@ -55,8 +55,7 @@ class Buckets:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True)
-class _Reported:
+class _Reported(NamedTuple):
     """The counts of one source after tolerant reading."""
 
     input: int | None
@@ -71,8 +70,7 @@ class _Reported:
         return (self.cache_read or 0) + (self.cache_write or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     """One way to understand the counts; `total` is what it makes of input and output."""
 
     is_cache_outside: bool
@@ -90,6 +88,8 @@ def token_count(value: object) -> int | None:
 
     Integers sent as strings or doubles are read; NaN, fractions, negatives and booleans are not.
     """
+    if type(value) is int:
+        return value if 0 <= value <= MAX_TOKENS else None
     if isinstance(value, str):
         try:
             value = int(value)
@@ -130,18 +130,16 @@ def buckets(  # noqa: PLR0913 - one argument for each count that sources report
         "reasoning": reasoning_tokens,
         "total": total_tokens,
     }
-    reported = _Reported(**{name: token_count(value) for name, value in named.items()})
+    counted = {name: token_count(value) for name, value in named.items()}
     notes = [
         f"{name} {value!r} is no count"
         for name, value in named.items()
-        if value is not None and token_count(value) is None
+        if value is not None and counted[name] is None
     ]
+    reported = _Reported(**counted)
     reading, assumed = _most_plausible(reported)
-    result = _exclusive(reported, reading)
-    return _with_chunks(
-        replace(result, tokens_note="; ".join(notes + assumed) or None),
-        token_count(streamed_chunks),
-    )
+    result = _exclusive(reported, reading, "; ".join(notes + assumed) or None)
+    return _with_chunks(result, token_count(streamed_chunks))
 
 
 def _most_plausible(reported: _Reported) -> tuple[_Reading, list[str]]:
@@ -207,7 +205,7 @@ def _assumptions(reported: _Reported, reading: _Reading) -> list[str]:
     return ["reasoning assumed to be part of output"]
 
 
-def _exclusive(reported: _Reported, reading: _Reading) -> Buckets:
+def _exclusive(reported: _Reported, reading: _Reading, note: str | None) -> Buckets:
     uncached = reported.input
     if uncached is not None and not reading.is_cache_outside:
         uncached -= reported.cached
@@ -226,6 +224,7 @@ def _exclusive(reported: _Reported, reading: _Reading) -> Buckets:
         reported_output_tokens=reported.output,
         reported_total_tokens=reported.total,
         tokens_source="reported" if is_known else "unknown",
+        tokens_note=note,
     )
 
 

@@ -5,14 +5,13 @@ retrieval, and to count a wrapper.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, is_http_request
 from ingest.calls.tree import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """The views of one call as indices into the tree.
 
     `own` goes from the innermost outward and belongs to this call alone. `wrapper` is the nearest
@@ -42,7 +41,7 @@ def chains(tree: Tree, parts: Sequence[Part]) -> list[Chain]:
             inner_count[outer] += inner_count[index]
     outermost = _outermost(above)
     found = [_chain(index, above, inner_count, outermost) for index in reversed(innermost)]
-    return [replace(each, sender=_sender(each.own[-1], tree, parts)) for each in found]
+    return [each._replace(sender=_sender(each.own[-1], tree, parts)) for each in found]
 
 
 def _views_above(tree: Tree, parts: Sequence[Part]) -> list[int | None]:

@@ -6,7 +6,8 @@ and to mix a total of one view with the counts of another.
 
 from collections.abc import Mapping, Sequence
 
-from ingest.calls.aliases import FieldName, Reading
+from ingest.calls.aliases import FieldName
+from ingest.calls.reading import Reading
 from ingest.calls.tokens import Buckets, buckets, token_count
 
 COUNTS: tuple[FieldName, ...] = (
@@ -36,16 +37,10 @@ def usage(
             if field not in merged:
                 merged[field], owner[field] = value, position
     _drop_foreign_total(merged, owner)
-    notes += _drop_foreign_parts(merged, owner)
     if len(read) > 1:
+        notes += _drop_foreign_parts(merged, owner)
         notes += _disagreements([counts for counts, _ in read])
     return _buckets(merged, streamed_chunks), notes
-
-
-def has_usage(view: Reading) -> bool:
-    """Whether this view reports input or output at all."""
-    counts, _ = _counts(view)
-    return "input_tokens" in counts or "output_tokens" in counts
 
 
 def _counts(view: Reading) -> tuple[dict[FieldName, object], list[str]]:
@@ -53,13 +48,13 @@ def _counts(view: Reading) -> tuple[dict[FieldName, object], list[str]]:
     counts: dict[FieldName, object] = {}
     conflicts: list[str] = []
     for field in COUNTS:
-        given = list(view.all(field))
-        if not given:
+        if not view.has(field):
             continue
-        good = [(alias.name, token_count(value)) for alias, value in given]
-        good = [(name, count) for name, count in good if count is not None]
-        counts[field] = good[0][1] if good else given[0][1]
-        if len({count for _, count in good}) > 1:
+        given = [(alias.name, value, token_count(value)) for alias, value in view.all(field)]
+        good = [(name, count) for name, _, count in given if count is not None]
+        if given:
+            counts[field] = good[0][1] if good else given[0][1]
+        if len(good) > 1 and len({count for _, count in good}) > 1:
             values = ", ".join(f"{name}={count}" for name, count in good)
             conflicts.append(f"{field} disagree: {values}")
     return counts, conflicts
@@ -89,6 +84,9 @@ def _drop_foreign_parts(merged: dict[FieldName, object], owner: dict[FieldName, 
 
 def _disagreements(views: Sequence[dict[FieldName, object]]) -> list[str]:
     """Where two views of one call report different sums of input or output."""
+    wholes = {(view.get("input_tokens"), view.get("output_tokens")) for view in views}
+    if len(wholes) == 1 and all(map(_has_parts_inside, views)):
+        return []
     notes = []
     sums = [_buckets(view, None) for view in views]
     for name in ("input_tokens", "output_tokens"):
@@ -96,6 +94,15 @@ def _disagreements(views: Sequence[dict[FieldName, object]]) -> list[str]:
         if len(set(known)) > 1:
             notes.append(f"views disagree on {name}: {', '.join(map(str, known))}")
     return notes
+
+
+def _has_parts_inside(view: Mapping[FieldName, object]) -> bool:
+    """Whether input and output are sums as they stand: no total, no part that exceeds its whole."""
+    return "total_tokens" not in view and all(
+        sum(token_count(view.get(part)) or 0 for part in parts)
+        <= (token_count(view.get(whole)) or 0)
+        for whole, parts in _PARTS.items()
+    )
 
 
 def _buckets(counts: Mapping[FieldName, object], streamed_chunks: int | None) -> Buckets:

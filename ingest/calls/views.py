@@ -4,16 +4,16 @@ Owns the bundle that the columns of a call are read from. Refuses to decide anyt
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.calls.aliases import FieldName, Reading
+from ingest.calls.aliases import FieldName
 from ingest.calls.context import Context
+from ingest.calls.reading import Reading
 from ingest.calls.roles import Part
 from ingest.records import Span
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """One span that describes a call. `child_http_status` is of the request that it sent."""
 
     span: Span
@@ -23,8 +23,7 @@ class View:
     child_http_status: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Views:
+class Views(NamedTuple):
     """All views of one call: `own` innermost first, then those around several calls.
 
     `sender` is the HTTP request by which the call came to the server that wrote the outermost own

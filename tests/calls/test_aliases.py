@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ingest.calls.aliases import AliasTableError, Reading, alias_table, parse_table
+from ingest.calls.aliases import AliasTableError, alias_table, parse_table
+from ingest.calls.reading import Reading
 from ingest.records import Call
 
 GENERATIONS: dict[str, dict[str, Any]] = {
@@ -256,3 +257,18 @@ def test_a_table_that_contradicts_the_product_is_refused(
 def test_every_alias_says_which_generation_it_belongs_to() -> None:
     for field in alias_table().file.fields.values():
         assert all(alias.generation for alias in field.names)
+
+
+def test_spans_with_the_same_names_are_read_by_their_own_values() -> None:
+    table = alias_table()
+    first = Reading({"gen_ai.usage.input_tokens": 1, "llm.usage.prompt_tokens": 2}, table)
+    second = Reading({"gen_ai.usage.input_tokens": None, "llm.usage.prompt_tokens": 3}, table)
+    assert (first.first("input_tokens"), second.first("input_tokens")) == (1, 3)
+    assert first.has("input_tokens")
+    assert not first.has("output_tokens")
+
+
+def test_of_two_names_the_table_s_first_is_read_in_any_order_of_attributes() -> None:
+    given = {"gen_ai.usage.input_tokens": 1, "llm.usage.prompt_tokens": 2}
+    backwards = dict(reversed(given.items()))
+    assert [value for _, value in Reading(backwards, alias_table()).all("input_tokens")] == [1, 2]
