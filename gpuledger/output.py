@@ -25,6 +25,7 @@ Row = dict[str, Any]
 MISSING = "–"
 COLUMN_GAP = 2
 MAX_CELL_WIDTH = 60
+"""Of a terminal's table; longer texts are folded there, and nowhere else."""
 UNLIMITED_WIDTH = 100_000
 
 _json_encoder = msgspec.json.Encoder(decimal_format="number")
@@ -72,20 +73,21 @@ def _csv_text(value: Any) -> Any:
 
 def _write_table(frame: pl.DataFrame, title: str | None) -> None:
     console = Console(file=sys.stdout, markup=False, highlight=False)
+    is_terminal = sys.stdout.isatty()
+    console.width = console.width if is_terminal else UNLIMITED_WIDTH
+    widest_cell = MAX_CELL_WIDTH if is_terminal else UNLIMITED_WIDTH
     texts = {name: _column_texts(frame[name]) for name in frame.columns}
     widths = {
-        name: min(max(map(len, [name, *cells])), MAX_CELL_WIDTH) for name, cells in texts.items()
+        name: min(max(map(len, [name, *cells])), widest_cell) for name, cells in texts.items()
     }
-    width = console.width if sys.stdout.isatty() else UNLIMITED_WIDTH
-    console.width = width
-    for number, band in enumerate(column_bands(frame, widths, width)):
+    for number, band in enumerate(column_bands(frame, widths, console.width)):
         table = Table(box=box.SIMPLE_HEAD, title_justify="left", header_style="bold")
         table.title = title if number == 0 else None
         for name in band:
             justify: Literal["left", "right"] = (
                 "right" if frame.schema[name].is_numeric() else "left"
             )
-            table.add_column(name, justify=justify, overflow="fold", max_width=MAX_CELL_WIDTH)
+            table.add_column(name, justify=justify, overflow="fold", max_width=widest_cell)
         for cells in zip(*(texts[name] for name in band), strict=True):
             table.add_row(*cells)
         console.print(table)
