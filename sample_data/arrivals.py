@@ -16,7 +16,7 @@ from sample_data.shapes import SHAPES
 
 FIRST_DAY = date(2026, 9, 1)
 LAST_DAY = date(2026, 10, 31)
-LAST_ARRIVAL_BEFORE_CLOSE_S = 900
+LAST_ARRIVAL_BEFORE_CLOSE_S = 480
 
 
 def stream(name: str) -> Random:

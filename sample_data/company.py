@@ -4,7 +4,7 @@ Owns the constants that the files, the manifest and `gpuledger.toml` agree on. R
 anything at random.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -45,7 +45,8 @@ class StepLaw:
 class Stretch:
     """A pool from one instant on: replicas, price per GPU-hour, and the windows it runs in.
 
-    `windows` are (first weekday, last weekday, from hour, to hour), Monday 0; None is always.
+    `windows` are (first weekday, last weekday, from hour, to hour), Monday 0, where hours beyond
+    24 belong to the next day; None is always.
     """
 
     since: int
@@ -80,39 +81,19 @@ class EndpointFacts:
     temperature: float
 
 
-CHAT_HOURS = ((0, 4, 10.0, 12.0), (0, 4, 14.0, 16.5))
-RAG_HOURS = ((0, 4, 8.0, 12.0), (0, 4, 13.0, 16.0))
+CHAT_HOURS = ((0, 4, 10.0, 11.25),)
+RAG_HOURS = ((0, 4, 9.25, 10.5),)
+DIGEST_HOURS = ((0, 6, 23.75, 24.25), (0, 6, 8.75, 9.25))
+"""The batch runs over midnight here and over midnight in UTC, every day."""
 
 REPLICA_ADDED = at("2026-10-12 00:00")
 GPU_PRICE_RISE = at("2026-10-16 00:00")
 NEW_CHAT_PROMPT = at("2026-10-05 00:00")
 RAG_ENGINE_TRACING = at("2026-10-05 00:00")
 RAG_PREFIX_LOST = at("2026-10-13 00:00")
-INCIDENT = (at("2026-10-07 14:20"), at("2026-10-07 15:00"))
+INCIDENT = (at("2026-10-07 10:40"), at("2026-10-07 11:00"))
 TRIAL = (at("2026-10-20 00:00"), at("2026-10-21 12:00"))
 MONTH_STARTS = (at("2026-09-01 00:00"), at("2026-10-01 00:00"), at("2026-11-01 00:00"))
-CLOSINGS = (
-    (at("2026-08-31 18:00"), at("2026-09-01 10:00")),
-    (at("2026-09-30 18:00"), at("2026-10-01 10:00")),
-    (at("2026-10-31 18:00"), at("2026-11-01 10:00")),
-)
-"""Nights in which the closing batch keeps the rag pool up, over midnight here and in UTC."""
-
-
-def _rag_stretches() -> tuple[Stretch, ...]:
-    """Working hours, and the nights of the closing without a break."""
-    usual = Stretch(
-        since=at("2026-08-01 00:00"),
-        replicas=2,
-        price_per_gpu_hour=Decimal("0.71"),
-        windows=RAG_HOURS,
-    )
-    found = [usual]
-    for opened, closed in CLOSINGS:
-        found.append(replace(usual, since=opened, windows=None))
-        found.append(replace(usual, since=closed))
-    return tuple(found)
-
 
 CHAT_POOL = PoolFacts(
     name="chat-h100",
@@ -126,7 +107,7 @@ CHAT_POOL = PoolFacts(
         sequence_s=1.0e-4,
         context_token_s=7.8e-8,
         step_prompt_tokens=2_048,
-        kv_tokens=23_000,
+        kv_tokens=27_000,
     ),
     stretches=(
         Stretch(
@@ -159,11 +140,18 @@ RAG_POOL = PoolFacts(
         prompt_token_s=2.9e-4,
         prompt_pair_s=1.5e-8,
         sequence_s=3.0e-4,
-        context_token_s=4.4e-7,
+        context_token_s=2.2e-7,
         step_prompt_tokens=2_048,
-        kv_tokens=45_000,
+        kv_tokens=90_000,
     ),
-    stretches=_rag_stretches(),
+    stretches=(
+        Stretch(
+            since=at("2026-08-01 00:00"),
+            replicas=2,
+            price_per_gpu_hour=Decimal("0.71"),
+            windows=DIGEST_HOURS + RAG_HOURS,
+        ),
+    ),
 )
 POOLS = (CHAT_POOL, RAG_POOL)
 
@@ -182,8 +170,8 @@ CHAT = EndpointFacts(
     team="product",
     model=CHAT_POOL.model,
     pool=CHAT_POOL.name,
-    timeout_s=85.0,
-    max_output_tokens=4_096,
+    timeout_s=150.0,
+    max_output_tokens=8_192,
     temperature=0.7,
 )
 AGENT = EndpointFacts(
@@ -192,8 +180,8 @@ AGENT = EndpointFacts(
     team="support",
     model=CHAT_POOL.model,
     pool=CHAT_POOL.name,
-    timeout_s=60.0,
-    max_output_tokens=1_024,
+    timeout_s=150.0,
+    max_output_tokens=2_048,
     temperature=0.2,
 )
 SUMMARIZE = EndpointFacts(
@@ -202,8 +190,8 @@ SUMMARIZE = EndpointFacts(
     team="support",
     model=CHAT_POOL.model,
     pool=CHAT_POOL.name,
-    timeout_s=75.0,
-    max_output_tokens=1_024,
+    timeout_s=120.0,
+    max_output_tokens=4_096,
     temperature=0.0,
 )
 RAG = EndpointFacts(
@@ -223,7 +211,7 @@ DIGEST = EndpointFacts(
     model=RAG_POOL.model,
     pool=RAG_POOL.name,
     timeout_s=3_600.0,
-    max_output_tokens=2_048,
+    max_output_tokens=4_096,
     temperature=0.0,
 )
 EXTRACT = EndpointFacts(

@@ -6,6 +6,7 @@ the manifest carries. Refuses to know how long a call takes.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 from sample_data import company, texts
@@ -65,8 +66,8 @@ def _turns(random: Random, arrived_at: int) -> Iterator[Step]:
     said = 0
     for turn in range(random.choices((1, 2, 3, 4), shape["turns"])[0]):
         question = random.randint(20, 160) if turn else len(message) // 4
-        reasoning = length(random, shape["reasoning_median_tokens"][when], shape["sigma"], 2_600)
-        visible = length(random, shape["visible_median_tokens"][when], shape["sigma"], 1_400)
+        reasoning = length(random, shape["reasoning_median_tokens"][when], shape["sigma"], 4_400)
+        visible = length(random, shape["visible_median_tokens"][when], shape["sigma"], 1_800)
         step = Step(
             input_tokens=max(said, shape["system_tokens"]) + question,
             output_tokens=reasoning + visible,
@@ -105,7 +106,7 @@ def _agent_steps(random: Random, *, is_loop: bool) -> list[Step]:
             tool = repeated if is_loop else texts.tool_use(random)
             tool = replace(tool, duration_s=round(random.uniform(0.08, 0.9), 3))
             context += 96 if is_loop else random.randint(120, 420)
-        output = length(random, shape["output_median_tokens"], 0.4, 900)
+        output = length(random, shape["output_median_tokens"], 0.4, 1_800)
         reasoning = round(output * shape["reasoning_ratio"])
         steps.append(
             Step(
@@ -124,9 +125,9 @@ def _agent_steps(random: Random, *, is_loop: bool) -> list[Step]:
 def _summarize() -> Iterator[Visit]:
     random, shape = stream("/summarize"), SHAPES["summarize"]
     for arrived_at in bursts(random, SUMMARIZE.route, company.CHAT_HOURS):
-        step = Step(
+        step = Step(  # what it reasons is output: its telemetry cannot tell the two apart
             input_tokens=length(random, shape["input_median_tokens"], shape["input_sigma"], 12_000),
-            output_tokens=length(random, shape["output_median_tokens"], 0.3, 1_024),
+            output_tokens=length(random, shape["output_median_tokens"], 0.3, 3_000),
             shared_tokens=208,
         )
         yield Visit(
@@ -171,14 +172,13 @@ def _answer(random: Random, question: int, arrived_at: int) -> Step:
 
 
 def _digest() -> Iterator[Visit]:
-    random, shape = stream("/digest"), SHAPES["digest"]
-    for day in days(FIRST_DAY, LAST_DAY):
-        if day.weekday() < 5:
-            documents = round(shape["documents_a_day"] * random.uniform(0.8, 1.2))
-            yield from _batch(random, local_ns(day, 8.0) + 5 * SECOND_NS, documents)
-    for opened, _ in company.CLOSINGS:
-        yield from _batch(random, opened + (6 * 3_600 - 8 * 60) * SECOND_NS, 42)
-        yield from _batch(random, opened + (15 * 3_600 - 7 * 60) * SECOND_NS, 36)
+    """A batch over every midnight here, and one over every midnight in UTC, edges included."""
+    random, documents = stream("/digest"), SHAPES["digest"]["documents"]
+    for day in days(FIRST_DAY, LAST_DAY + timedelta(days=1)):
+        night = round(documents["night"] * random.uniform(0.85, 1.15))
+        yield from _batch(random, local_ns(day, -13 / 60), night)
+        morning = round(documents["morning"] * random.uniform(0.85, 1.15))
+        yield from _batch(random, local_ns(day, 9 - 7 / 60), morning)
 
 
 def _batch(random: Random, began: int, documents: int) -> Iterator[Visit]:
@@ -191,8 +191,8 @@ def _batch(random: Random, began: int, documents: int) -> Iterator[Visit]:
                 pause_before_s=round(random.uniform(0.05, 0.3), 3),
                 steps=(
                     Step(
-                        input_tokens=length(random, shape["input_median_tokens"], 0.3, 6_000),
-                        output_tokens=length(random, shape["output_median_tokens"], 0.25, 2_048),
+                        input_tokens=length(random, shape["input_median_tokens"], 0.3, 12_000),
+                        output_tokens=length(random, shape["output_median_tokens"], 0.2, 4_096),
                         shared_tokens=256,
                     ),
                 ),

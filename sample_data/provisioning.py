@@ -45,7 +45,7 @@ def provisioned(pool: PoolFacts, since: int, until: int) -> Iterator[tuple[Stret
         if stretch.windows is None:
             yield stretch, low, high
             continue
-        for day in days(_day(low), _day(high)):
+        for day in days(_day(low) - timedelta(days=1), _day(high)):
             for opens, closes in open_windows(stretch.windows, day):
                 if max(low, opens) < min(high, closes):
                     yield stretch, max(low, opens), min(high, closes)
@@ -73,12 +73,6 @@ def bill(pool: PoolFacts, since: int, until: int) -> Fraction:
         ),
         Fraction(0),
     )
-
-
-def is_up(pool: PoolFacts, since: int, until: int) -> bool:
-    """Whether `pool` is up without a gap from `since` to `until`."""
-    up = sum(high - low for _, low, high in provisioned(pool, since, until))
-    return up == until - since
 
 
 def _day(instant: int) -> date:

@@ -34,7 +34,7 @@ def test_the_headline_lines_add_up_to_the_two_months_bill(
 def test_each_months_bill_is_said(demo_run: tuple[Path, Result]) -> None:
     _, result = demo_run
     said = [line for line in result.stderr.splitlines() if line.startswith("2026-")]
-    assert said == ["2026-09: 545.53 USD", "2026-10: 796.10 USD"]
+    assert said == ["2026-09: 174.83 USD", "2026-10: 245.31 USD"]
 
 
 def test_nothing_but_the_ledger_is_left_behind(demo_run: tuple[Path, Result]) -> None:
