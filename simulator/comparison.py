@@ -50,14 +50,15 @@ class Interval:
 class Comparison:
     """One figure of both arms. `change` is candidate / baseline - 1.
 
-    `floor_ratio` is the change that noise between passes explains alone.
+    Noise between passes explains a change from `floor_low_ratio` to `floor_high_ratio` alone.
     """
 
     figure: Figure
     baseline: Interval
     candidate: Interval
     change: Interval
-    floor_ratio: float
+    floor_low_ratio: float
+    floor_high_ratio: float
     verdict: Verdict
 
 
@@ -146,7 +147,8 @@ def _compared(
         baseline=interval("baseline"),
         candidate=interval("candidate"),
         change=_as_ratio(change),
-        floor_ratio=float(np.expm1(floor)),
+        floor_low_ratio=float(np.expm1(-floor)),
+        floor_high_ratio=float(np.expm1(floor)),
         verdict=_verdict(change, floor),
     )
 

@@ -93,7 +93,8 @@ def results_frame(compared: Compared) -> pl.DataFrame:
                 **_cells("baseline", row.baseline),
                 **_cells("candidate", row.candidate),
                 **_cells("change", row.change),
-                "floor_ratio": _known(row.floor_ratio),
+                "floor_low_ratio": _known(row.floor_low_ratio),
+                "floor_high_ratio": _known(row.floor_high_ratio),
                 "verdict": row.verdict,
             }
             for row in compared.rows

@@ -69,7 +69,7 @@ def test_a_halved_prefill_is_lower_and_what_did_not_change_is_not() -> None:
     halved = row("Tp", found)
     assert halved.verdict == "lower"
     assert halved.change.low < -0.4
-    assert halved.change.high < -halved.floor_ratio
+    assert halved.change.high < halved.floor_low_ratio
     assert row("Td", found).verdict == "within noise"
     assert row("L", found).change.value == 0.0
     assert row("L", found).verdict == "within noise"
@@ -89,7 +89,7 @@ def test_an_effect_below_the_floor_has_no_verdict() -> None:
     ]
     found = row("Tp", compare(shaken, seed=1).rows)
     # ln 2 between passes, twice: 4.3027 · sqrt(0.75 · ln²2 / 2) = 1.826; e^1.826 - 1 = 5.21.
-    assert found.floor_ratio == pytest.approx(5.21, abs=0.01)
+    assert found.floor_high_ratio == pytest.approx(5.21, abs=0.01)
     assert found.change.value == pytest.approx(-0.2)
     assert found.verdict == "within noise"
 
@@ -99,7 +99,8 @@ def test_what_other_programs_explain_has_no_verdict() -> None:
     assert row("Tp", compare(halved, seed=1).rows).verdict == "lower"
     beside_others = row("Tp", compare(halved, seed=1, known_noise=math.log(3)).rows)
     assert beside_others.verdict == "within noise"
-    assert beside_others.floor_ratio == pytest.approx(2.0)
+    assert beside_others.floor_high_ratio == pytest.approx(2.0)
+    assert beside_others.floor_low_ratio == pytest.approx(-2 / 3)
 
 
 def test_the_same_seed_gives_the_same_intervals() -> None:

@@ -1,0 +1,1 @@
+"""One replay on the llama.cpp engine, as it was recorded; see README.md."""
