@@ -28,7 +28,7 @@ contracts:
 	$(BIN)/lint-imports
 
 sql:
-	$(BIN)/sqlfluff lint --disable-progress-bar ingest analysis
+	$(BIN)/sqlfluff lint --disable-progress-bar ingest analysis simulator tests
 
 unit:
 	$(BIN)/pytest $(PYTEST_OPTIONS)

@@ -113,9 +113,13 @@ def served(sample: Files) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def page_of() -> Iterator[Any]:
-    """A function that opens a page of a real Chromium, of a given width."""
+    """A function that opens a page of a real Chromium, of a given width.
+
+    Closed with its module: while Playwright is open its event loop runs in the main thread, where
+    other tests run theirs.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     with playwright.sync_playwright() as driver:
