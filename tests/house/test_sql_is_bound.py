@@ -12,7 +12,9 @@ SOURCES = sorted(
     for path in (ROOT / folder).glob("**/*.py")
 )
 SQL_FILES = sorted(
-    path for folder in ("analysis", "ingest", "simulator") for path in (ROOT / folder).glob("**/*.sql")
+    path
+    for folder in ("analysis", "ingest", "simulator")
+    for path in (ROOT / folder).glob("**/*.sql")
 )
 
 
