@@ -15,6 +15,8 @@ NS_PER_S = 1_000_000_000
 LATEST_AT = 2**63 - 1
 ROUNDING_NS = 1_000_000
 """Exporters round durations to a millisecond: less than that contradicts nothing."""
+LONGEST_NS = 7 * 24 * 3600 * NS_PER_S
+"""No call takes longer than 7 days from its first instant to its last: one of them is wrong."""
 
 
 class EngineLatency(NamedTuple):
@@ -77,11 +79,15 @@ def quality(
 
     A call without `started_at` is in service from its arrival, unless it was refused; one without
     `ended_at` has a place but no duration, which is `ok`: its phases are estimated from tokens.
+    More than 7 days from the first instant to the last are a contradiction too, such as a start
+    at 0 of a clock that was never set.
     """
     known = [at for at in (arrived_at, started_at, first_token_at, ended_at) if at is not None]
     if any(not 0 <= at <= LATEST_AT for at in known):
         return "invalid"
     if any(later < earlier for earlier, later in pairwise(known)):
+        return "invalid"
+    if known and known[-1] - known[0] > LONGEST_NS:
         return "invalid"
     return "unknown" if arrived_at is None and started_at is None else "ok"
 

@@ -130,6 +130,11 @@ def test_a_refused_call_was_never_in_service() -> None:
         ((1, 2, 5, 4), "invalid"),
         ((1, 2, 1, 4), "invalid"),
         ((-1, 2, 3, 4), "invalid"),
+        ((T0, T0, T0, T0 + 604_800 * S), "ok"),
+        ((T0, T0, T0, T0 + 604_800 * S + 1), "invalid"),
+        ((None, T0, T0 + 604_800 * S + 1, None), "invalid"),
+        ((None, 0, None, T0), "invalid"),
+        ((0, T0, T0, T0), "invalid"),
     ],
 )
 def test_quality_compares_every_pair_of_known_instants(
