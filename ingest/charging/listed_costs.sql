@@ -1,7 +1,7 @@
 -- What the calls of stale days without a cost would cost by the price windows.
 -- A bucket without tokens costs nothing, nor does one that is neither counted nor priced (the
 -- output of embeddings). Tokens without a price, or a price without a count, are an unknown cost;
--- so is a count that no call can have.
+-- so is a count that no call can have, and so is every count of a model without a price.
 create or replace temp macro bucket_cost(tokens, price) as
 case
     when tokens = 0 or (tokens is null and price is null) then 0
@@ -60,12 +60,16 @@ select
     w.currency,
     w.price_source,
     w.price_rule,
-    bucket_cost(u.uncached_input_tokens, w.input_price)
-    + bucket_cost(u.cache_read_tokens, w.cache_read_price)
-    + bucket_cost(u.cache_write_tokens, w.cache_write_price)
-    + bucket_cost(u.visible_output_tokens, w.output_price)
-    + bucket_cost(u.reasoning_tokens, w.reasoning_price)
-    + case when u.is_refused then 0 else w.request_price end as listed_cost
+    case
+        when w.currency is not null
+            then
+                bucket_cost(u.uncached_input_tokens, w.input_price)
+                + bucket_cost(u.cache_read_tokens, w.cache_read_price)
+                + bucket_cost(u.cache_write_tokens, w.cache_write_price)
+                + bucket_cost(u.visible_output_tokens, w.output_price)
+                + bucket_cost(u.reasoning_tokens, w.reasoning_price)
+                + case when u.is_refused then 0 else w.request_price end
+    end as listed_cost
 from unpriced as u
 left join price_windows as w
     on

@@ -111,6 +111,15 @@ def test_a_call_that_was_turned_away_costs_nothing(calls: Any, rented: Any) -> N
     assert cost(calls) == Decimal(0)
 
 
+def test_a_refused_call_of_a_model_without_a_price_is_unpriced(calls: Any, rented: Any) -> None:
+    calls.deliver(
+        rented("refused", model="nope", http_status=404, **tokens(None, None)),
+        rented("empty", model="nope", **tokens(0, 0)),
+    )
+    calls.charge()
+    assert costs(calls) == {}
+
+
 @pytest.mark.parametrize(
     ("provider", "name", "rule"),
     [
