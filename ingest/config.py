@@ -6,7 +6,7 @@ the wrong kind, and pools or prices that contradict themselves.
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -90,6 +90,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     slos: tuple[Slo, ...] = ()
     exchange_rates: tuple[ExchangeRate, ...] = ()
 
+
+AMOUNT_DIGITS = 18
+"""Digits of an amount as the ledger keeps it; so many of them stand behind the point:"""
+PRICE_PLACES = 9
+BUDGET_PLACES = 2
 
 MAPPABLE_COLUMNS = (
     "endpoint",
@@ -176,7 +181,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
         raise ConfigurationError(
             f"{path}: timezone {configuration.timezone!r} is unknown; use a name such as Asia/Tokyo"
         ) from None
-    _refuse_negative_amounts(configuration, path)
+    _refuse_impossible_amounts(configuration, path)
     seen: set[tuple[str, int | None]] = set()
     for pool in configuration.pools:
         key = (pool.name, instant_ns(pool.effective_from))
@@ -198,20 +203,28 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
                 )
 
 
-def _refuse_negative_amounts(configuration: Configuration, path: Path) -> None:
-    entries = (
-        *configuration.pools,
-        *configuration.token_prices,
-        *configuration.budgets,
-        *configuration.exchange_rates,
-    )
-    for entry in entries:
-        for field in msgspec.structs.fields(entry):
-            value = getattr(entry, field.name)
-            if isinstance(value, Decimal) and (not value.is_finite() or value < 0):
-                raise ConfigurationError(
-                    f"{path}: {field.encode_name} is {value}; an amount is 0 or more"
-                )
+def _refuse_impossible_amounts(configuration: Configuration, path: Path) -> None:
+    for key, value in _amounts(configuration):
+        if not value.is_finite() or value < 0:
+            raise ConfigurationError(f"{path}: {key} is {value}; an amount is 0 or more")
+        places = BUDGET_PLACES if key.startswith("budgets") else PRICE_PLACES
+        if value >= 10 ** (AMOUNT_DIGITS - places) or value != round(value, places):
+            raise ConfigurationError(
+                f"{path}: {key} is {value}; an amount has at most {AMOUNT_DIGITS - places} digits "
+                f"before the point and {places} after it"
+            )
     for rate in configuration.exchange_rates:
         if rate.rate == 0:
             raise ConfigurationError(f"{path}: the rate from {rate.source} is 0; it must be more")
+
+
+def _amounts(configuration: Configuration) -> Iterator[tuple[str, Decimal]]:
+    """Every decimal of `configuration` with its key, such as "pools[0].price_per_gpu_hour"."""
+    for table in msgspec.structs.fields(configuration):
+        if _struct_inside(table.type) is None:
+            continue
+        for number, entry in enumerate(getattr(configuration, table.name)):
+            for field in msgspec.structs.fields(entry):
+                value = getattr(entry, field.name)
+                if isinstance(value, Decimal):
+                    yield f"{table.encode_name}[{number}].{field.encode_name}", value
