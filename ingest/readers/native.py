@@ -26,6 +26,8 @@ from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Json, Reject
 
 _TELLING = frozenset({"call_id", "arrived_at", "started_at", "ended_at", *TOTAL_COLUMNS})
+_INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
+_WORSE = ("ok", "unknown", "invalid")
 _KNOWN = frozenset({*COLUMNS, *INTERNAL_COLUMNS, *TOTAL_COLUMNS, "call_id", "pool"})
 
 
@@ -75,7 +77,8 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
         given["retry_of"] = f"call_id:{given['retry_of']}"
     given |= token_columns(given)
     given = {key: item for key, item in given.items() if key not in TOTAL_COLUMNS}
-    return Call(**{**_derived(given), **given}, identity=_identity(record, given, occurrences))
+    columns = {**_derived(given), **given, "timing_quality": _judged(given)}
+    return Call(**columns, identity=_identity(record, given, occurrences))
 
 
 def _refuse_unknown(record: Mapping[str, Json]) -> None:
@@ -98,10 +101,16 @@ def _derived(given: Mapping[str, Any]) -> dict[str, Any]:
             source = "engine" if is_queue_known else "stream"
     return {
         "timing_source": source,
-        "timing_quality": quality(arrived_at, started_at, first_token_at, ended_at),
         "status": "error" if "error_type" in given else "ok",
         "endpoint_source": "record" if "endpoint" in given else None,
     }
+
+
+def _judged(given: Mapping[str, Any]) -> str:
+    """The worse of the timing quality that is given and the one that the instants show."""
+    shown: str = quality(*(given.get(column) for column in _INSTANTS))
+    stated: str = given.get("timing_quality", shown)
+    return max(shown, stated, key=_WORSE.index)
 
 
 def _identity(

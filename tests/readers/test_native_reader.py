@@ -168,6 +168,34 @@ def test_impossible_times_are_kept_and_marked(take) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("ended_after_s", "given", "kept"),
+    [
+        (50, "ok", "invalid"),
+        (50, "unknown", "invalid"),
+        (None, "ok", "ok"),
+        (200, "unknown", "unknown"),
+        (200, "invalid", "invalid"),
+    ],
+)
+def test_a_timing_quality_in_the_row_is_never_better_than_its_times(
+    take, ended_after_s: int | None, given: str, kept: str
+) -> None:
+    row = {
+        "started_at": MIDNIGHT_AT + 10_000_000_000,
+        "first_token_at": MIDNIGHT_AT + 100_000_000_000,
+        "ended_at": None if ended_after_s is None else MIDNIGHT_AT + ended_after_s * 10**9,
+        "timing_quality": given,
+    }
+    (call,) = take(json.dumps(row), "native").calls
+    assert call.timing_quality == kept
+
+
+def test_a_timing_quality_in_a_row_without_a_start_is_unknown(take) -> None:
+    (call,) = take(json.dumps({"ended_at": MIDNIGHT_AT, "timing_quality": "ok"}), "native").calls
+    assert call.timing_quality == "unknown"
+
+
 def test_reasoning_is_a_part_of_the_output_total(take) -> None:
     row = {**ROW, "input_tokens": 5, "output_tokens": 10, "reasoning_tokens": 4}
     (call,) = take(json.dumps(row), "native").calls
