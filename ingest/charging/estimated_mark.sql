@@ -10,7 +10,7 @@ select
     t.ended_at
 from timed_calls as t
 semi join moved_pools as m on t.pool = m.pool
-where t.observed_first_token_at is null;
+where t.observed_first_token_at is null or t.observed_ended_at is null;
 
 update charge_partitions
 set is_stale = true

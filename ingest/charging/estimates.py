@@ -10,7 +10,9 @@ Estimated are
   by the whole pool's shares of prefill and decode where tokens are not known;
 - start, first token and end of a call of which only arrival and token counts are known
   (`tokens`): both phases are laid out from arrival, without a queue. Without counts it has no
-  charge.
+  charge;
+- the end of a call that has none: laid out likewise, and not before a first token that was
+  observed.
 
 A pace is `sum(seconds) / sum(tokens)` over the measured calls of the same pool and model, else of
 the pool, else `DEFAULT_PACE`. Sums are of integers, so that the order of calls changes no bit. The

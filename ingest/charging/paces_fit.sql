@@ -1,10 +1,13 @@
--- Seconds and tokens of the measured calls of each pool that has calls without a first token; by
--- model, and over all models (is_pool). Sums are exact, whatever the order.
+-- Seconds and tokens of the measured calls of each pool that has calls without a first token or
+-- without an end; by model, and over all models (is_pool). Sums are exact, whatever the order.
 with estimated_pools as (
     select distinct c.pool
     from call_rows as r
     inner join cohorts as c on r.cohort_id = c.cohort_id
-    where r.first_token_at is null and c.pool is not null and c.timing_quality <> 'invalid'
+    where
+        (r.first_token_at is null or r.ended_at is null)
+        and c.pool is not null
+        and c.timing_quality <> 'invalid'
 ),
 
 measured as (

@@ -1,7 +1,8 @@
 -- Every call that is charged by GPU-seconds with its time in service and its first token, observed
 -- or else estimated (ingest/charging/estimates.py says how). A call of which nothing came out is
 -- prefill throughout; a duration that counts would make longer than a year is no estimate. A call
--- that the server refused (HTTP 429) was in no service: it stands at its arrival, 0 s long. The
+-- that the server refused (HTTP 429) was in no service: it stands at its arrival, 0 s long. An end
+-- that is estimated is not before a first token that was observed, and no phase is negative. The
 -- observed_* columns are those that prune a scan.
 create or replace temp view timed_calls as
 with paced as (
@@ -16,8 +17,10 @@ with paced as (
         r.ended_at as observed_ended_at,
         coalesce(r.started_at, r.arrived_at) as started_at,
         r.output_tokens,
-        r.http_status = 429 and r.started_at is null and coalesce(r.output_tokens, 0) = 0
-            as is_refused,
+        r.http_status = 429
+        and r.started_at is null
+        and r.first_token_at is null
+        and coalesce(r.output_tokens, 0) = 0 as is_refused,
         c.timing_source,
         c.prefill_ratio,
         c.prefill_s_per_token * r.uncached_input_tokens as prefill_s,
@@ -33,7 +36,10 @@ placed as (
             when is_refused then started_at
             when observed_ended_at is not null then observed_ended_at
             when prefill_s + decode_s < 365 * 86400
-                then started_at + cast(round(1e9 * (prefill_s + decode_s)) as bigint)
+                then greatest(
+                    started_at + cast(round(1e9 * (prefill_s + decode_s)) as bigint),
+                    observed_first_token_at
+                )
         end as ended_at
     from paced
 )
@@ -59,4 +65,9 @@ select
     end as first_token_at,
     ended_at
 from placed
-where ended_at >= started_at;
+where
+    ended_at >= started_at
+    and (
+        observed_first_token_at is null
+        or observed_first_token_at between started_at and ended_at
+    );

@@ -130,6 +130,29 @@ def test_a_span_without_a_start_is_in_service_from_its_arrival(calls: Any, call:
     assert seconds(calls, "spanned") == pytest.approx((2.0, 8.0))
 
 
+def test_a_call_without_an_end_lasts_to_its_first_token_at_least(calls: Any, call: Any) -> None:
+    unended = {"first_token_at": NOON + 90 * S, "ended_at": None, "timing_source": "engine"}
+    calls.deliver(measured(call), spanned(call, **unended))
+    calls.charge(CONFIGURATION)
+    # 2,000 x 1 ms + 400 x 20 ms are 10 s from the start, which is before the first token.
+    assert seconds(calls, "spanned") == (90.0, 0.0)
+
+
+def test_a_call_without_an_end_that_began_to_answer_decodes_what_is_left(
+    calls: Any, call: Any
+) -> None:
+    unended = {"first_token_at": NOON + 4 * S, "ended_at": None, "timing_source": "engine"}
+    calls.deliver(measured(call), spanned(call, **unended))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == pytest.approx((4.0, 6.0))
+
+
+def test_a_first_token_outside_its_call_is_no_charge(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), spanned(call, first_token_at=NOON + 100 * S))
+    calls.charge(CONFIGURATION)
+    assert set(calls.gpu_seconds()) == {"measured"}
+
+
 @pytest.mark.parametrize("output_tokens", [0, None])
 def test_a_refused_call_is_charged_nothing_and_takes_nothing_from_others(
     calls: Any, call: Any, output_tokens: int | None
