@@ -103,6 +103,25 @@ def test_a_span_without_output_is_prefill_throughout(calls: Any, call: Any) -> N
     assert seconds(calls, "spanned") == (10.0, 0.0)
 
 
+def test_a_span_of_one_output_token_is_prefill_throughout(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), spanned(call, visible_output_tokens=1))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == (10.0, 0.0)
+
+
+def test_counts_of_one_output_token_are_laid_out_without_decode(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), counted(call, visible_output_tokens=1))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "counted") == (2.0, 0.0)
+
+
+def test_one_output_token_that_was_seen_to_come_keeps_its_instant(calls: Any, call: Any) -> None:
+    seen = {"first_token_at": NOON + 4 * S, "visible_output_tokens": 1}
+    calls.deliver(spanned(call, **seen))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == (4.0, 6.0)
+
+
 def test_an_engine_call_that_ended_before_any_token_is_prefill_throughout(
     calls: Any, call: Any
 ) -> None:
