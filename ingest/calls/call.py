@@ -18,7 +18,7 @@ from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
 from ingest.calls.request import request
 from ingest.calls.retries import RetryLink
 from ingest.calls.texts import texts
-from ingest.calls.timing import Phases, phases, refused
+from ingest.calls.timing import Phases, outside_notes, phases, refused
 from ingest.calls.tokens import Buckets
 from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
@@ -49,6 +49,8 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
     if tokens.output_tokens is None and parameters["stream"] and ended.status == "ok":
         tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, NO_USAGE_NOTE))
+    times = _times(views, ended, tokens, derivation.table).columns()
+    tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, *outside_notes(times)))
     return Call(
         identity=views.identity,
         status=ended.status,
@@ -62,7 +64,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         span_id=views.innermost.span.span_id,
         parent_span_id=views.innermost.span.parent_span_id,
         model=found_model,
-        **_times(views, ended, tokens, derivation.table).columns(),
+        **times,
         **tokens.columns(),
         **parameters,
         **_who_pays(views, derivation.columns),

@@ -1,18 +1,27 @@
 """The four instants of a call: arrival, start of service, first token, end.
 
 Owns which source of time wins and whether the instants can be true. Refuses to repair an
-impossible time: the call keeps what was observed and says `invalid`.
+impossible time: the call keeps what was observed, as far as the ledger can hold it, and says
+`invalid`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 TimingSource = Literal["engine", "stream", "span", "tokens"]
 TimingQuality = Literal["ok", "invalid", "unknown"]
 
+INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
+"""The columns of a call that are instants, in the order in which they happen."""
 NS_PER_S = 1_000_000_000
-LATEST_AT = 2**63 - 1
+LATEST_AT = 2**62 - 1
+EARLIEST_AT = -LATEST_AT
+"""Instants are kept between 1823-11-12 and 2116-02-20: the difference of any two has 64 bits too.
+
+One beyond is kept as the bound itself, which no call can have.
+"""
+OUTSIDE_NOTE = "lies outside of the years 1823 to 2116"
 ROUNDING_NS = 1_000_000
 """Exporters round durations to a millisecond: less than that contradicts nothing."""
 LONGEST_NS = 7 * 24 * 3600 * NS_PER_S
@@ -83,13 +92,27 @@ def quality(
     at 0 of a clock that was never set.
     """
     known = [at for at in (arrived_at, started_at, first_token_at, ended_at) if at is not None]
-    if any(not 0 <= at <= LATEST_AT for at in known):
+    if any(not 0 <= at < LATEST_AT for at in known):
         return "invalid"
     if any(later < earlier for earlier, later in pairwise(known)):
         return "invalid"
     if known and known[-1] - known[0] > LONGEST_NS:
         return "invalid"
     return "unknown" if arrived_at is None and started_at is None else "ok"
+
+
+def bounded_at(at: int | None) -> int | None:
+    """Nanoseconds since 1970 that the ledger can hold: `at`, or the bound that lies nearest."""
+    return None if at is None else min(max(at, EARLIEST_AT), LATEST_AT)
+
+
+def outside_notes(instants: Mapping[str, Any]) -> list[str]:
+    """What is said of each named instant that stands at a bound, because it lies beyond."""
+    return [
+        f"{name} {OUTSIDE_NOTE}"
+        for name in INSTANTS
+        if (at := instants.get(name)) is not None and abs(at) >= LATEST_AT
+    ]
 
 
 def phases(observations: Sequence[Observation]) -> Phases:
@@ -181,10 +204,10 @@ def _judged(
     source: TimingSource,
 ) -> Phases:
     return Phases(
-        arrived_at=_storable(arrived_at),
-        started_at=_storable(started_at),
-        first_token_at=_storable(first_token_at),
-        ended_at=_storable(ended_at),
+        arrived_at=bounded_at(arrived_at),
+        started_at=bounded_at(started_at),
+        first_token_at=bounded_at(first_token_at),
+        ended_at=bounded_at(ended_at),
         timing_source=source,
         timing_quality=quality(arrived_at, started_at, first_token_at, ended_at),
     )
@@ -192,11 +215,6 @@ def _judged(
 
 def _invalid(found: Phases) -> Phases:
     return found._replace(timing_quality="invalid")
-
-
-def _storable(at: int | None) -> int | None:
-    """`at`, or None where a 64-bit integer cannot hold it."""
-    return at if at is not None and abs(at) <= LATEST_AT else None
 
 
 def _first(instants: Any) -> int | None:

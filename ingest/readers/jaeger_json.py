@@ -10,7 +10,7 @@ from typing import Any
 from ingest.files import Source
 from ingest.readers.documents import Document, documents
 from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, short_hex_id
-from ingest.readers.instants import MAX_INT64, NS_PER_US
+from ingest.readers.instants import NS_PER_US, held, whole_instant
 from ingest.readers.json_text import bounded
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
@@ -26,7 +26,6 @@ from ingest.readers.span_fields import (
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
 
 _ANSWER_KEYS = frozenset({"data", "total", "limit", "offset", "errors"})
-_MAX_US = MAX_INT64 // NS_PER_US
 
 
 class JaegerJson:
@@ -194,13 +193,10 @@ def _microseconds(record: Mapping[str, Json], key: str) -> int | None:
     value = record.get(key)
     if value is None:
         return None
-    if isinstance(value, str) and value.isdecimal() and len(value) < 20:
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _MAX_US:
+    microseconds = whole_instant(value)
+    if microseconds is None:
         raise RecordError(f"{key} {str(value)[:40]!r} is no count of microseconds")
-    return value
+    return microseconds
 
 
 def _sum(first: int | None, second: int | None) -> int | None:
@@ -208,7 +204,9 @@ def _sum(first: int | None, second: int | None) -> int | None:
 
 
 def _at(microseconds: int | None) -> int | None:
-    return None if microseconds is None or microseconds == 0 else microseconds * NS_PER_US
+    if microseconds is None or microseconds == 0:
+        return None
+    return held(microseconds * NS_PER_US)
 
 
 def _one_of(names: tuple[str, ...], value: Json) -> str:

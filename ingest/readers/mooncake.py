@@ -11,7 +11,7 @@ from ingest.calls.tokens import buckets
 from ingest.files import Source
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.instants import MAX_INT64, NS_PER_MS
+from ingest.readers.instants import NS_PER_MS, held
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import count_of, record_of, whole_number_or_none
@@ -54,9 +54,7 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
 
 def _call_of(value: Json, occurrences: Occurrences) -> Call:
     record = record_of(value)
-    arrived_at = count_of(record, "timestamp") * NS_PER_MS
-    if arrived_at > MAX_INT64:
-        raise RecordError(f"timestamp {record['timestamp']} is no count of milliseconds")
+    arrived_at = held(count_of(record, "timestamp") * NS_PER_MS)
     input_tokens = count_of(record, "input_length")
     counts = buckets(input_tokens=input_tokens, output_tokens=count_of(record, "output_length"))
     hashes = _hashes(record.get("hash_ids"))

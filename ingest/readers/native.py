@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.timing import quality
+from ingest.calls.timing import INSTANTS, outside_notes, quality
 from ingest.files import Source
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
@@ -26,7 +26,6 @@ from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Json, Reject
 
 _TELLING = frozenset({"call_id", "arrived_at", "started_at", "ended_at", *TOTAL_COLUMNS})
-_INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
 _WORSE = ("ok", "unknown", "invalid")
 _KNOWN = frozenset({*COLUMNS, *INTERNAL_COLUMNS, *TOTAL_COLUMNS, "call_id", "pool"})
 
@@ -78,6 +77,7 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     given |= token_columns(given)
     given = {key: item for key, item in given.items() if key not in TOTAL_COLUMNS}
     columns = {**_derived(given), **given, "timing_quality": _judged(given)}
+    columns["tokens_note"] = _note(columns)
     return Call(**columns, identity=_identity(record, given, occurrences))
 
 
@@ -108,9 +108,16 @@ def _derived(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(given: Mapping[str, Any]) -> str:
     """The worse of the timing quality that is given and the one that the instants show."""
-    shown: str = quality(*(given.get(column) for column in _INSTANTS))
+    shown: str = quality(*(given.get(column) for column in INSTANTS))
     stated: str = given.get("timing_quality", shown)
     return max(shown, stated, key=_WORSE.index)
+
+
+def _note(columns: Mapping[str, Any]) -> str | None:
+    """The note of a row, and what is to be said of its times unless the row says it already."""
+    note: str = columns.get("tokens_note") or ""
+    more = [said for said in outside_notes(columns) if said not in note]
+    return "; ".join([*([note] if note else []), *more]) or None
 
 
 def _identity(

@@ -9,7 +9,8 @@ from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from ingest.readers.instants import instant_of_text
+from ingest.calls.timing import LATEST_AT
+from ingest.readers.instants import held, instant_of_text, whole_instant
 from ingest.readers.record_fields import not_negative, whole_number_or_none
 from ingest.readers.rejection import RecordError
 from ingest.records import Call, Json
@@ -60,18 +61,21 @@ def _count(column: str, value: Json) -> int | None:
     return None if number is None else not_negative(number, column)
 
 
-def _instant(column: str, value: Json) -> int | None:
+def _instant(column: str, value: Json) -> int:
     """Nanoseconds since 1970, as such or as RFC 3339; a naive instant is UTC."""
-    if isinstance(value, float):
+    if isinstance(value, float) and abs(value) < LATEST_AT:
         raise RecordError(
             f"{column} {value!r} is a fraction; write integer nanoseconds since 1970 or RFC 3339"
         )
-    if isinstance(value, str) and not value.isdecimal():
-        try:
-            return instant_of_text(value)
-        except ValueError as error:
-            raise RecordError(f"{column}: {error}") from error
-    return whole_number_or_none(value, column)
+    nanoseconds = whole_instant(value)
+    if nanoseconds is not None:
+        return held(nanoseconds)
+    if not isinstance(value, str):
+        raise RecordError(f"{column} {str(value)[:40]!r} is no instant")
+    try:
+        return instant_of_text(value)
+    except ValueError as error:
+        raise RecordError(f"{column}: {error}") from error
 
 
 def _real(column: str, value: Json) -> float:

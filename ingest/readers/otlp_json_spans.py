@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.readers.documents import Document
 from ingest.readers.ids import span_id_of, trace_id_of
+from ingest.readers.instants import whole_instant
 from ingest.readers.json_text import MAX_DEPTH, bounded, refuse_depth
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import (
@@ -21,8 +22,6 @@ from ingest.readers.span_fields import (
     with_ids,
 )
 from ingest.records import Json, Reject, Span, SpanEvent
-
-_UINT64_MAX = 2**64 - 1
 
 OTHER_SIGNALS = {
     "resourceLogs": "OTLP logs, not traces",
@@ -185,13 +184,10 @@ def _instant(value: Json) -> int | None:
     """Nanoseconds since 1970 from a number or its digits; None where absent, empty or 0."""
     if value is None or value == "":
         return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, str) and value.isdecimal() and len(value) <= 20:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _UINT64_MAX:
+    nanoseconds = whole_instant(value)
+    if nanoseconds is None:
         raise RecordError(f"{str(value)[:40]!r} is no count of nanoseconds since 1970")
-    return signed_instant(value)
+    return signed_instant(nanoseconds)
 
 
 def _enum(value: Json, names: Sequence[str], prefix: str) -> str:

@@ -8,7 +8,7 @@ import math
 from dataclasses import fields, replace
 
 from ingest.readers.ids import derived_ids
-from ingest.readers.instants import MAX_INT64
+from ingest.readers.instants import MAX_INT64, held
 from ingest.records import Json, Span
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -21,11 +21,12 @@ _UINT64 = 2**64
 def signed_instant(nanoseconds: int) -> int | None:
     """An unsigned OTLP instant as a signed one; None for 0, which means "not set".
 
-    A clock that was never set (year 1 in Go) arrives as a large unsigned number.
+    A clock that was never set (year 1 in Go) arrives as a large unsigned number, or below 0.
     """
     if nanoseconds == 0:
         return None
-    return nanoseconds if nanoseconds <= MAX_INT64 else nanoseconds - _UINT64
+    is_wrapped = MAX_INT64 < nanoseconds < _UINT64
+    return held(nanoseconds - _UINT64 if is_wrapped else nanoseconds)
 
 
 def finite(number: float) -> float | None:

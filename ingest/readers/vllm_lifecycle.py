@@ -8,12 +8,12 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.calls.timing import quality
+from ingest.calls.timing import LATEST_AT, quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.instants import instant_of_seconds
+from ingest.readers.instants import held, instant_of_seconds
 from ingest.readers.json_text import loads
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
@@ -94,7 +94,9 @@ def _clock_zero(value: Json) -> int | None:
         arrived_at, queued = _at(record, "arrival_time"), _at(record, "queued_ts")
     except ValueError:
         return None
-    return None if arrived_at is None or queued is None else arrived_at - queued
+    if arrived_at is None or queued is None or max(abs(arrived_at), abs(queued)) >= LATEST_AT:
+        return None
+    return arrived_at - queued
 
 
 def _model(meta: bytes) -> str | None:
@@ -137,4 +139,4 @@ def _at(record: dict[str, Json], key: str) -> int | None:
 
 
 def _placed(monotonic: int | None, clock_zero_at: int) -> int | None:
-    return None if monotonic is None else clock_zero_at + monotonic
+    return None if monotonic is None else held(clock_zero_at + monotonic)

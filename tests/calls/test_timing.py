@@ -2,7 +2,16 @@
 
 import pytest
 
-from ingest.calls.timing import EngineLatency, Observation, Phases, phases, quality, refused
+from ingest.calls.timing import (
+    EARLIEST_AT,
+    LATEST_AT,
+    EngineLatency,
+    Observation,
+    Phases,
+    phases,
+    quality,
+    refused,
+)
 
 S = 1_000_000_000
 T0 = 1_795_000_000 * S
@@ -100,9 +109,17 @@ def test_impossible_times_are_kept_and_marked_invalid(view: Observation) -> None
     assert found.ended_at is not None
 
 
-def test_a_time_beyond_64_bits_is_invalid_and_not_stored() -> None:
-    found = phases([Observation(started_at=-(2**66), ended_at=T0)])
-    assert (found.arrived_at, found.timing_quality) == (None, "invalid")
+@pytest.mark.parametrize(("at", "kept"), [(-(2**66), EARLIEST_AT), (2**66, LATEST_AT)])
+def test_a_time_that_the_ledger_cannot_hold_is_invalid_and_stands_at_the_bound(
+    at: int, kept: int
+) -> None:
+    found = phases([Observation(started_at=at, ended_at=at)])
+    assert (found.arrived_at, found.ended_at, found.timing_quality) == (kept, kept, "invalid")
+    assert phases([Observation(started_at=kept, ended_at=kept)]) == found
+
+
+def test_the_difference_of_any_two_instants_has_64_bits() -> None:
+    assert LATEST_AT - EARLIEST_AT < 2**63
 
 
 def test_a_first_token_rounded_past_the_end_is_the_end() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest.calls.timing import EARLIEST_AT, LATEST_AT
 from ingest.records import Span, SpanEvent
 
 
@@ -53,7 +54,7 @@ def trace_of(**span: object) -> str:
         {"traceID": "zebra"},
         {"spanID": "12345678901234567"},
         {"startTime": "noon"},
-        {"duration": 1e30},
+        {"duration": 0.5},
         {"tags": {"span.kind": "server"}},
         {"tags": [{"value": 1}]},
         {"logs": [None]},
@@ -89,3 +90,20 @@ def test_an_answer_without_traces_has_no_records(take) -> None:
 def test_something_that_is_no_trace_is_rejected(take) -> None:
     taken = take('{"data": [1, {"spans": 2}]}', "jaeger-json")
     assert [reject.position for reject in taken.rejects] == ["line 1, data[0]", "line 1, data[1]"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({"startTime": -62135596800000000}, (EARLIEST_AT, EARLIEST_AT)),
+        ({"startTime": "-62135596800000000"}, (EARLIEST_AT, EARLIEST_AT)),
+        ({"startTime": 253402300799000000}, (LATEST_AT, LATEST_AT)),
+        ({"startTime": 1_000_000, "duration": 1e30}, (1_000_000_000, LATEST_AT)),
+    ],
+)
+def test_a_time_that_the_ledger_cannot_hold_keeps_its_span(
+    take, sent: dict[str, object], kept: tuple[int, int]
+) -> None:
+    taken = take(trace_of(**{"duration": 5, **sent}), "jaeger-json")
+    assert (taken.spans[0].started_at, taken.spans[0].ended_at) == kept
+    assert taken.rejects == []

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from ingest.calls.timing import EARLIEST_AT, LATEST_AT
 from ingest.records import Call
 
 MIDNIGHT_AT = 1790812800_000000000
@@ -91,7 +92,8 @@ def test_an_instant_is_a_number_of_nanoseconds_or_rfc_3339(
     [
         {"arrived_at": "2026-13-01T00:00:00Z"},
         {"arrived_at": True},
-        {"arrived_at": 2**63},
+        {"arrived_at": [1]},
+        {"arrived_at": "1" * 41},
         {"endpoint": ["/chat"]},
         {"endpoint": True},
         {"cache_read_tokens": -1},
@@ -156,6 +158,28 @@ def test_an_observed_first_token_without_arrival_is_seen_by_the_client(take) -> 
     }
     (call,) = take(json.dumps(row), "native").calls
     assert (call.timing_source, call.timing_quality, call.status) == ("stream", "ok", "error")
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("0001-01-01T00:00:00Z", EARLIEST_AT),
+        ("-62135596800000000000", EARLIEST_AT),
+        (-62135596800000000000, EARLIEST_AT),
+        ("9999-12-31T23:59:59Z", LATEST_AT),
+        (253402300799000000000, LATEST_AT),
+        (2**63, LATEST_AT),
+    ],
+)
+def test_an_instant_that_the_ledger_cannot_hold_keeps_its_row(
+    take, written: object, kept: int
+) -> None:
+    row = {"started_at": written, "ended_at": written, "input_tokens": 7, "output_tokens": 2}
+    (call,) = take(json.dumps(row), "native").calls
+    assert (call.started_at, call.ended_at, call.timing_quality) == (kept, kept, "invalid")
+    assert (call.uncached_input_tokens, call.visible_output_tokens) == (7, 2)
+    outside = "lies outside of the years 1823 to 2116"
+    assert call.tokens_note == f"started_at {outside}; ended_at {outside}"
 
 
 def test_impossible_times_are_kept_and_marked(take) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ingest.calls.timing import EARLIEST_AT, LATEST_AT
 from ingest.records import Span, SpanEvent
 
 SPAN = {
@@ -94,8 +95,8 @@ def test_a_trace_id_of_64_bits_gets_leading_zeros(take) -> None:
         {"spanId": "b7ad6b716920333z"},
         {"parentSpanId": "None"},
         {"startTimeUnixNano": "yesterday"},
-        {"startTimeUnixNano": -1},
-        {"endTimeUnixNano": "99999999999999999999"},
+        {"startTimeUnixNano": 0.5},
+        {"endTimeUnixNano": "1" * 41},
         {"attributes": "none"},
         {"attributes": [{"value": {"stringValue": "without a key"}}]},
         {"events": [1]},
@@ -142,10 +143,30 @@ def test_a_kind_is_a_number_or_a_name(take, sent: object, kept: str) -> None:
     assert span.kind == kept
 
 
-def test_a_clock_that_was_never_set_is_kept_as_the_impossible_instant_that_it_is(take) -> None:
+def test_a_clock_that_was_never_set_is_kept_as_the_earliest_instant(take) -> None:
     year_one = {"startTimeUnixNano": "11651379494838206464", "endTimeUnixNano": "0"}
     (span,) = take(request({**SPAN, **year_one}), "otlp-json").spans
-    assert (span.started_at, span.ended_at) == (-6795364578871345152, None)
+    assert (span.started_at, span.ended_at) == (EARLIEST_AT, None)
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (-1, -1),
+        ("-62135596800000000000", EARLIEST_AT),
+        (-62135596800000000000, EARLIEST_AT),
+        ("253402300799000000000", LATEST_AT),
+        (253402300799000000000, LATEST_AT),
+        ("99999999999999999999", LATEST_AT),
+    ],
+)
+def test_an_instant_that_the_ledger_cannot_hold_keeps_its_span(
+    take, sent: object, kept: int
+) -> None:
+    times = {"startTimeUnixNano": sent, "events": [{"name": "e", "timeUnixNano": sent}]}
+    taken = take(request({**SPAN, **times}), "otlp-json")
+    (span,) = taken.spans
+    assert (span.started_at, span.events[0].at, taken.rejects) == (kept, kept, [])
 
 
 def test_a_span_without_ids_gets_the_same_ids_each_time(take) -> None:

@@ -11,6 +11,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
+from ingest.calls.timing import EARLIEST_AT, LATEST_AT
 from ingest.errors import UnreadableSourceError
 from ingest.readers import recognise
 from ingest.readers.otlp import spans_from_request
@@ -38,6 +39,25 @@ def traces(*names: str) -> TracesData:
 
 def names(taken) -> list[str]:
     return [span.name for span in taken.spans]
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (-62135596800000000000 % 2**64, EARLIEST_AT),
+        (2**64 - 1, -1),
+        (2**63, EARLIEST_AT),
+        (2**63 - 1, LATEST_AT),
+        (0, None),
+    ],
+)
+def test_an_unsigned_time_that_the_ledger_cannot_hold_keeps_its_span(
+    take, sent: int, kept: int | None
+) -> None:
+    data = traces("one")
+    data.resource_spans[0].scope_spans[0].spans[0].start_time_unix_nano = sent
+    taken = take(data.SerializeToString(), "otlp-protobuf")
+    assert ([span.started_at for span in taken.spans], taken.rejects) == ([kept], [])
 
 
 def test_protobuf_and_json_of_the_same_request_are_the_same_spans(take) -> None:
