@@ -14,7 +14,7 @@ measured as (
     select
         c.pool,
         c.model,
-        r.first_token_at - r.started_at as prefill_ns,
+        r.first_token_at - coalesce(r.started_at, r.arrived_at) as prefill_ns,
         r.ended_at - r.first_token_at as decode_ns,
         r.uncached_input_tokens,
         r.output_tokens
@@ -24,7 +24,7 @@ measured as (
     where
         c.timing_quality = 'ok'
         and c.timing_source in ('engine', 'stream')
-        and r.started_at is not null
+        and coalesce(r.started_at, r.arrived_at) is not null
         and r.first_token_at is not null
         and r.ended_at is not null
         and r.uncached_input_tokens is not null

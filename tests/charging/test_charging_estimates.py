@@ -72,6 +72,13 @@ def test_without_a_call_of_its_model_the_whole_pool_sets_the_pace(calls: Any, ca
     assert seconds(calls, "spanned") == pytest.approx((2.0, 8.0))
 
 
+def test_a_stream_without_a_start_sets_the_pace_from_its_arrival(calls: Any, call: Any) -> None:
+    streamed = {"started_at": None, "arrived_at": NOON - 600 * S, "timing_source": "stream"}
+    calls.deliver(measured(call, **streamed), spanned(call))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == pytest.approx((2.0, 8.0))
+
+
 def test_its_own_model_outweighs_the_pool(calls: Any, call: Any) -> None:
     start = NOON - 600 * S
     slow = {"first_token_at": start + 8 * S, "ended_at": start + 10 * S}
