@@ -33,6 +33,8 @@ PAYER_COLUMNS = (
     "environment",
     "region",
 )
+AZURE_HOSTS = (".openai.azure.com", ".ai.azure.com", ".cognitiveservices.azure.com")
+"""Where Azure serves models; a machine that is rented there has another name."""
 ORIGINS = frozenset({"production", "replay"})
 COST_CURRENCY = "USD"
 """The currency in which every convention that has a cost attribute defines it."""
@@ -113,16 +115,37 @@ def _with_note(note: str | None, *more: str) -> str | None:
 
 
 def model(views: Views, columns: ColumnMap) -> str | None:
-    """What ran, as far as anybody says: the answer's model before the request's."""
+    """What ran, as far as anybody says: the answer's model before the request's.
+
+    A request to Azure names a deployment, which says nothing of the model behind it.
+    """
     found = views.innermost.context.found
     configured = columns.configured_value("model", found)
     if configured is not None:
         return configured
+    is_deployment = _is_azure(views, columns)
     for reading in views.readings(with_wrapper=True):
-        named: str | None = reading.first("response_model") or reading.first("request_model")
+        named: str | None = reading.first("response_model")
+        if named is None and not is_deployment:
+            named = reading.first("request_model")
         if named is not None:
             return named
-    return columns.value("model", found)
+    return None if is_deployment else columns.value("model", found)
+
+
+def _is_azure(views: Views, columns: ColumnMap) -> bool:
+    """Whether Azure served the call, by its provider or its host; never for one's own engine."""
+    if views.innermost.part.is_engine:
+        return False
+    provider = (_provider(views, columns) or "").lower()
+    host = (views.text("host", with_wrapper=True) or "").lower()
+    return "azure" in provider or provider.startswith("az.") or host.endswith(AZURE_HOSTS)
+
+
+def _provider(views: Views, columns: ColumnMap) -> str | None:
+    return columns.configured_value("provider", views.innermost.context.found) or views.text(
+        "provider", with_wrapper=True
+    )
 
 
 def requested_model(views: Views) -> str | None:
@@ -134,15 +157,10 @@ def requested_model(views: Views) -> str | None:
 
 def _what_ran(views: Views, columns: ColumnMap) -> dict[str, Any]:
     found = views.innermost.context.found
-    provider = (
-        columns.configured_value("provider", found)
-        or views.text("provider", with_wrapper=True)
-        or views.text("host", with_wrapper=True)
-    )
     origin = columns.value("origin", found)
     return {
         "model_requested": requested_model(views),
-        "provider": provider,
+        "provider": _provider(views, columns) or views.text("host", with_wrapper=True),
         "pool_reported": columns.value("pool", found),
         "adapter": columns.value("adapter", found),
         "replica": columns.value("replica", found) or _engine_replica(views.innermost, columns),
