@@ -75,6 +75,19 @@ def test_more_calls_than_replicas_share_all_of_them() -> None:
     assert charge([(0, 1 * S, 4 * S)] * 6, gpus=2, replicas=3) == [(1.0, 3.0)] * 6
 
 
+def test_a_short_call_late_in_a_busy_day_costs_what_it_does_in_the_morning() -> None:
+    # 1 ms on eight GPUs, beside another call: 4 GPU-ms each, after 23 hours without a pause.
+    hours = [(h * 3_600 * S, h * 3_600 * S + S, (h + 1) * 3_600 * S) for h in range(24)]
+    thirds = [
+        (h * 3_600 * S, h * 3_600 * S + S // 3, h * 3_600 * S + S // 7 * 3) for h in range(22)
+    ]
+    at = 23 * 3_600 * S + 1_234_567_891
+    short = (at, at, at + S // 1_000)
+    *_, (prefill, decode) = charge([*hours, *thirds, *thirds, short], gpus=8)
+    assert prefill == 0.0
+    assert decode == pytest.approx(0.004, rel=1e-11)
+
+
 def test_no_calls_cost_nothing() -> None:
     none = np.array([], dtype=np.int64)
     prefill, decode = charge_replica(none, none, none, gpus=8)
