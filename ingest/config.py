@@ -6,7 +6,7 @@ the wrong kind, and pools or prices that contradict themselves.
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -190,6 +190,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
                 f"{path}: pool {pool.name!r} has two entries from the same instant; remove one"
             )
         seen.add(key)
+    _refuse_moving_models(configuration.pools, path)
     for column, sources in configuration.map.items():
         if column not in MAPPABLE_COLUMNS:
             near = difflib.get_close_matches(column, MAPPABLE_COLUMNS, n=1, cutoff=0.5)
@@ -201,6 +202,34 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
                     f"{path}: [map] {column} reads {source!r}; "
                     "a source begins with 'resource.' or 'attribute.'"
                 )
+
+
+def _refuse_moving_models(pools: Sequence[Pool], path: Path) -> None:
+    """Raise where a model is listed by one pool and later by another instead.
+
+    The pool of a call that names none follows from its model alone, whenever it was served.
+    """
+    instants = sorted({instant_ns(pool.effective_from) or 0 for pool in pools})
+    for model in sorted({model for pool in pools for model in pool.models}):
+        owners = [owner for at in instants if (owner := _owner(pools, model, at)) is not None]
+        if len(set(owners)) > 1:
+            first, second = list(dict.fromkeys(owners))[:2]
+            raise ConfigurationError(
+                f"{path}: pools.models moves {model!r} from pool {first!r} to pool {second!r}; "
+                "keep the model in one pool and give that pool the new size and price, "
+                "or have each call name its pool with [map] pool"
+            )
+
+
+def _owner(pools: Sequence[Pool], model: str, at: int) -> str | None:
+    """The first pool whose entry in force at `at` lists `model`."""
+    in_force: dict[str, Pool] = {}
+    for pool in sorted(pools, key=lambda pool: instant_ns(pool.effective_from) or 0):
+        if (instant_ns(pool.effective_from) or 0) <= at:
+            in_force[pool.name] = pool
+    names = dict.fromkeys(pool.name for pool in pools)
+    owners = (name for name in names if name in in_force and model in in_force[name].models)
+    return next(owners, None)
 
 
 def _refuse_impossible_amounts(configuration: Configuration, path: Path) -> None:
