@@ -68,14 +68,25 @@ class CatalogueEntry:
     rule: str
 
 
+def is_azure(provider_name: str | None) -> bool:
+    """Whether models are sold there under names that the buyer gives them."""
+    name = (provider_name or "").lower()
+    return name.startswith("azure") or PROVIDER_NAMES.get(name) == "azure"
+
+
 def find_entry(provider_name: str | None, model_name: str) -> CatalogueEntry | None:
-    """The entry for `model_name` as `provider_name` sells it; None where the catalogue has none."""
+    """The entry for `model_name` as `provider_name` sells it; None where the catalogue has none.
+
+    The name as it is comes first, then without the route before it, then what is left of both as
+    other parts are stripped.
+    """
     catalogue = get_snapshot()
-    provider, name = _provider(catalogue, provider_name, model_name.strip().lower())
+    name = model_name.strip().lower()
+    provider, routeless = _provider(catalogue, provider_name, name)
     if provider is None:
         return None
     sellers = [provider, *_lenders(catalogue, provider)]
-    for spelling, stripped in _spellings(name):
+    for spelling, stripped in _spellings(name, routeless):
         for seller in sellers:
             model = _named(seller, spelling)
             if model is not None:
@@ -89,20 +100,23 @@ def find_entry(provider_name: str | None, model_name: str) -> CatalogueEntry | N
 def _provider(
     catalogue: DataSnapshot, provider_name: str | None, model_name: str
 ) -> tuple[Provider | None, str]:
-    """Who sells, and the name without the route that said so."""
+    """Who sells, and the name without the route that says so, where there is one."""
     route, _, rest = model_name.partition("/")
+    by_route = _known_provider(catalogue, route) if rest else None
     if provider_name is not None:
-        known = PROVIDER_NAMES.get(provider_name.lower(), provider_name)
-        seller = find_provider_by_id(catalogue.providers, known)
-        is_route = seller is not None and bool(rest) and route == seller.id
+        seller = _known_provider(catalogue, provider_name)
+        is_route = seller is not None and by_route is not None and by_route.id == seller.id
         return seller, rest if is_route else model_name
     if rest:
-        by_route = [provider for provider in catalogue.providers if provider.id == route]
-        return (by_route[0] if by_route else None), rest
+        return by_route, rest
     for provider in catalogue.providers:
         if provider.model_match is not None and provider.model_match.is_match(model_name):
             return provider, model_name
     return None, model_name
+
+
+def _known_provider(catalogue: DataSnapshot, name: str) -> Provider | None:
+    return find_provider_by_id(catalogue.providers, PROVIDER_NAMES.get(name.lower(), name))
 
 
 def _lenders(catalogue: DataSnapshot, provider: Provider) -> list[Provider]:
@@ -112,11 +126,11 @@ def _lenders(catalogue: DataSnapshot, provider: Provider) -> list[Provider]:
     return [by_id[name] for name in names if name in by_id]
 
 
-def _spellings(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """`name` and what is left of it as parts are stripped: least stripped first, then longest."""
-    found: dict[str, tuple[str, ...]] = {name: ()}
+def _spellings(*names: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """`names`, then what is left of them: least stripped first, of those the longest."""
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
     for count in range(1, len(STRIPPED) + 1):
-        for parts in itertools.combinations(STRIPPED, count):
+        for name, parts in itertools.product(names, itertools.combinations(STRIPPED, count)):
             spelling = name
             for _, pattern in parts:
                 spelling = pattern.sub("", spelling)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.charging.catalogue import entry_windows, find_entry
+from ingest.charging.catalogue import entry_windows, find_entry, is_azure
 from ingest.charging.kernel import NS_PER_S
 from ingest.charging.price_windows import PriceWindow, UnitPrices, give_way
 from ingest.charging.statements import statement
@@ -107,11 +107,12 @@ def price_windows(
 def _listed(model: RentedModel) -> list[PriceWindow]:
     """Prices of the catalogue: by the model that answered, else by the one that was asked for.
 
-    A deployment of Azure has a name of its own, which says nothing of the model behind it.
+    A deployment of Azure has a name of its own, which says nothing of the model behind it: a model
+    that is only what was asked for is not known there.
     """
-    name = model.model
-    if name is None and "az" not in (model.provider or "").lower():
-        name = model.model_requested
+    name = model.model or model.model_requested
+    if is_azure(model.provider) and name == model.model_requested:
+        return []
     entry = None if name is None else find_entry(model.provider, name)
     return [] if entry is None else [w for w in entry_windows(entry) if w.prices.is_known]
 

@@ -147,6 +147,20 @@ def test_a_refused_call_of_a_model_without_a_price_is_unpriced(calls: Any, rente
         ("azure.ai.openai", "gpt-4o-2024-08-06", "openai/gpt-4o: exact name"),
         (None, "gpt-4o-mini", "openai/gpt-4o-mini: exact name"),
         (None, "openai/gpt-4o-mini", "openai/gpt-4o-mini: exact name"),
+        (
+            None,
+            "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "aws/regional.anthropic.claude-sonnet-4-5-20250929-v1:0: version stripped",
+        ),
+        (
+            "aws.bedrock",
+            "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "aws/regional.anthropic.claude-sonnet-4-5-20250929-v1:0: version stripped",
+        ),
+        ("perplexity", "perplexity/sonar", "perplexity/perplexity/sonar: exact name"),
+        ("perplexity", "sonar", "perplexity/sonar: exact name"),
+        (None, "perplexity/glm-5.3", "perplexity/perplexity/glm-5.3: exact name"),
+        ("perplexity", "perplexity/sonar-pro", "perplexity/sonar-pro: exact name"),
         (None, "hosted_vllm/llama-70b", None),
         ("hosted_vllm", "gpt-4o", None),
         ("openai", "deepseek-v3", None),
@@ -176,10 +190,37 @@ def test_the_model_that_answered_sets_the_price_of_a_deployment(calls: Any, rent
             **tokens(1_000_000, 0),
         ),
     )
+    calls.deliver(
+        rented(
+            "echoed",
+            provider="azure.ai.openai",
+            model="gpt-4o",
+            model_requested="gpt-4o",
+            **tokens(1_000_000, 0),
+        ),
+    )
     calls.charge()
     assert costs(calls) == {
         "answered": (Decimal("2.5"), "USD", SOURCE, "openai/gpt-4o: exact name")
     }
+
+
+def test_the_price_of_a_name_with_its_route_is_that_of_the_whole_name(
+    calls: Any, rented: Any
+) -> None:
+    # 800,000 at 0.25, 200,000 written at the same, 5,000 out at 2.50, per million.
+    million = tokens(800_000, 5_000, cache_write_tokens=200_000)
+    calls.deliver(rented(provider="perplexity", model="perplexity/sonar", **million))
+    calls.deliver(rented("y", model="perplexity/glm-5.3", **tokens(150_000, 0)))
+    calls.charge()
+    assert (cost(calls), cost(calls, "y")) == (Decimal("0.2625"), Decimal("0.21"))
+
+
+def test_a_name_that_is_not_azures_is_priced_by_what_was_asked_for(calls: Any, rented: Any) -> None:
+    nova = {"model": "amazon.nova-lite-v1:0", "model_requested": "amazon.nova-lite-v1:0"}
+    calls.deliver(rented(provider="amazon", **nova, **tokens(1_000_000, 0)))
+    calls.charge()
+    assert cost(calls) == Decimal("0.06")
 
 
 def test_a_deployment_of_unknown_model_is_priced_by_the_users_table(
