@@ -1,8 +1,8 @@
 """Schedules: the times of a week in which a pool is provisioned.
 
-Owns what "mon-fri 08:00-20:00" means. Refuses text that is no such window. Times are those that
-the clocks of a time zone show: the hour that a change to summer time skips does not count, the
-one that repeats counts twice.
+Owns what "mon-fri 08:00-20:00" means. Refuses text that is no such window. One rule holds on every
+day: an instant is in a window if the clocks of the time zone then show a time in it. So what a
+change to summer time skips does not count, and what the change back repeats counts twice.
 """
 
 import re
@@ -17,6 +17,8 @@ from ingest.errors import ConfigurationError
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MIDNIGHT = timedelta(days=1)
+MOST_OFFSET = timedelta(hours=24)
+"""No clocks are further from UTC."""
 
 _WINDOW = re.compile(
     r"(?:(?P<first>[a-z]{3})(?:-(?P<last>[a-z]{3}))?\s+)?"
@@ -85,15 +87,48 @@ def _openings(
         day = first + timedelta(days=number)
         for window in windows:
             if day.weekday() in window.weekdays:
-                yield _instant(day, window.begin, zone), _instant(day, window.end, zone)
+                midnight = datetime.combine(day, time(), UTC)
+                yield from _shown(midnight + window.begin, midnight + window.end, zone)
+
+
+def _shown(begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[int, int]]:
+    """The stretches, as instants, in which the clocks of `zone` show a time from `begin` to `end`.
+
+    The times are given as if they were UTC.
+    """
+    earliest, latest = begin - MOST_OFFSET, end + MOST_OFFSET
+    change = _clock_change(earliest, latest, zone)
+    for since, until in ((earliest, change), (change, latest)):
+        if since < until:
+            offset = _offset_at(since, zone)
+            opens, closes = max(begin - offset, since), min(end - offset, until)
+            if opens < closes:
+                yield _ns(opens), _ns(closes)
+
+
+def _clock_change(since: datetime, until: datetime, zone: ZoneInfo) -> datetime:
+    """The first second after a change of the clocks in a stretch of days; `until` if none is."""
+    before = _offset_at(since, zone)
+    if _offset_at(until, zone) == before:
+        return until
+    unchanged, changed = 0, int((until - since).total_seconds())
+    while changed - unchanged > 1:
+        middle = (unchanged + changed) // 2
+        if _offset_at(since + timedelta(seconds=middle), zone) == before:
+            unchanged = middle
+        else:
+            changed = middle
+    return since + timedelta(seconds=changed)
+
+
+def _offset_at(at: datetime, zone: ZoneInfo) -> timedelta:
+    """What the clocks of `zone` show ahead of UTC at the instant `at`."""
+    return at.astimezone(zone).utcoffset() or timedelta()
+
+
+def _ns(at: datetime) -> int:
+    return instant_ns(at) or 0
 
 
 def _local_day(at: int, zone: ZoneInfo) -> date:
     return datetime.fromtimestamp(at // NS_PER_S, zone).date()
-
-
-def _instant(day: date, offset: timedelta, zone: ZoneInfo) -> int:
-    """The instant at which the clocks of `zone` show `offset` after midnight of `day`."""
-    wall = datetime.combine(day, time()) + offset
-    instant = instant_ns(wall.replace(tzinfo=zone).astimezone(UTC))
-    return 0 if instant is None else instant

@@ -98,6 +98,29 @@ def test_a_night_is_as_long_as_the_clocks_make_it(
     assert gpu_seconds(NIGHT, noon - 24 * HOUR * S, noon, "Europe/Berlin") == 6 * hours * HOUR
 
 
+@pytest.mark.parametrize(
+    ("day", "window", "minutes"),
+    [
+        ("2026-03-08", "01:00-02:15", 60),
+        ("2026-03-08", "02:15-02:45", 0),
+        ("2026-03-08", "02:15-04:00", 60),
+        ("2026-11-01", "01:30-03:00", 120),
+        ("2026-11-01", "01:00-01:30", 60),
+        ("2026-11-01", "00:30-01:30", 90),
+        ("2026-11-01", "02:00-03:00", 60),
+        ("2026-11-01", "00:00-24:00", 25 * 60),
+    ],
+)
+def test_a_window_counts_while_the_clocks_show_a_time_in_it(
+    at: Callable[[str], int], day: str, window: str, minutes: int
+) -> None:
+    # New York goes from 02:00 to 03:00 on 8 March and from 02:00 back to 01:00 on 1 November.
+    rate = replace(RATE, schedule=f'["sun {window}"]')
+    noon = at(f"{day}T12:00:00")
+    around = (noon - 36 * HOUR * S, noon + 36 * HOUR * S)
+    assert gpu_seconds(rate, *around, "America/New_York") == 6 * minutes * 60
+
+
 def test_windows_that_overlap_count_once(at: Callable[[str], int]) -> None:
     twice = replace(RATE, schedule='["thu 08:00-12:00", "10:00-14:00"]')
     day = (at("2026-10-01T00:00:00"), at("2026-10-02T00:00:00"))
