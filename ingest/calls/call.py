@@ -13,6 +13,7 @@ from ingest.calls.aliases import AliasTable
 from ingest.calls.derivation import Derivation
 from ingest.calls.endpoint import endpoint
 from ingest.calls.mapping import ColumnMap
+from ingest.calls.missing import missing_note
 from ingest.calls.observation import observation, streamed_chunks
 from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
 from ingest.calls.request import request
@@ -40,7 +41,6 @@ COST_CURRENCY = "USD"
 """The currency in which every convention that has a cost attribute defines it."""
 MAX_COST = Decimal(10) ** 9
 COST_STEP = Decimal(1).scaleb(-9)
-NO_USAGE_NOTE = "stream without usage; ask for stream_options.include_usage"
 
 
 def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Derivation) -> Call:
@@ -49,10 +49,17 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     found_model = model(views, derivation.columns)
     parameters = request(views.readings(with_wrapper=True))
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
-    if tokens.output_tokens is None and parameters["stream"] and ended.status == "ok":
-        tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, NO_USAGE_NOTE))
     times = _times(views, ended, tokens, derivation.table).columns()
-    tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, *outside_notes(times)))
+    missing = missing_note(
+        tokens.input_tokens,
+        tokens.output_tokens,
+        status=ended.status,
+        http_status=ended.http_status,
+        is_stream=bool(parameters["stream"]),
+        operation=operation(views),
+    )
+    notes = [*([missing] if missing else []), *outside_notes(times)]
+    tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, *notes))
     return Call(
         identity=views.identity,
         status=ended.status,

@@ -8,6 +8,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ingest.calls.missing import missing_note
 from ingest.calls.timing import INSTANTS, outside_notes, quality
 from ingest.files import Source
 from ingest.readers.documents import records
@@ -114,9 +115,18 @@ def _judged(given: Mapping[str, Any]) -> str:
 
 
 def _note(columns: Mapping[str, Any]) -> str | None:
-    """The note of a row, and what is to be said of its times unless the row says it already."""
+    """The note of a row, and what is to be said of its tokens and times unless it says so."""
     note: str = columns.get("tokens_note") or ""
-    more = [said for said in outside_notes(columns) if said not in note]
+    missing = missing_note(
+        columns.get("uncached_input_tokens"),
+        columns.get("visible_output_tokens"),
+        status=columns["status"],
+        http_status=columns.get("http_status"),
+        is_stream=columns.get("stream") is True,
+        operation=columns.get("operation", "chat"),
+    )
+    said = [*([missing] if missing else []), *outside_notes(columns)]
+    more = [each for each in said if each not in note]
     return "; ".join([*([note] if note else []), *more]) or None
 
 

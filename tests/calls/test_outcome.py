@@ -91,6 +91,32 @@ def test_a_stream_without_usage_is_unknown_and_says_what_to_ask_for(
     assert found.tokens_note == "stream without usage; ask for stream_options.include_usage"
 
 
+@pytest.mark.parametrize(
+    ("fields", "note"),
+    [
+        (
+            {"attributes": {"http.response.status_code": 504}},
+            "timeout, HTTP 504 without usage: input and output tokens are unknown",
+        ),
+        (
+            {"status": "error", "status_message": "deadline exceeded"},
+            "timeout without usage: input and output tokens are unknown",
+        ),
+        (
+            {"status": "error", "attributes": {"gen_ai.usage.input_tokens": 7}},
+            "error without usage: output tokens are unknown",
+        ),
+        ({}, "no usage reported: input and output tokens are unknown"),
+    ],
+)
+def test_a_call_without_usage_says_why_its_tokens_are_unknown(
+    chat: Any, one_call: Any, fields: dict[str, Any], note: str
+) -> None:
+    attributes = {**NO_USAGE, **fields.get("attributes", {})}
+    found: Call = one_call(chat("c", **{**fields, "attributes": attributes}))
+    assert found.tokens_note == note
+
+
 def test_an_aborted_stream_has_the_tokens_of_its_chunks_and_its_time(
     chat: Any, one_call: Any, t0: int
 ) -> None:
@@ -110,6 +136,10 @@ def test_an_aborted_stream_has_the_tokens_of_its_chunks_and_its_time(
         )
     )
     assert (found.visible_output_tokens, found.tokens_source) == (300, "estimated")
+    assert found.tokens_note == (
+        "at least 300 output tokens: one for each streamed chunk; "
+        "cancelled without usage: input tokens are unknown"
+    )
     assert found.status == "cancelled"
     assert (found.timing_source, found.timing_quality) == ("stream", "ok")
     assert found.first_token_at == t0 + 10_000_000

@@ -220,6 +220,28 @@ def test_a_timing_quality_in_a_row_without_a_start_is_unknown(take) -> None:
     assert call.timing_quality == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("columns", "note"),
+    [
+        ({"http_status": 429}, "HTTP 429 without usage: input and output tokens are unknown"),
+        (
+            {"status": "timeout", "input_tokens": 7},
+            "timeout without usage: output tokens are unknown",
+        ),
+        ({"stream": True}, "stream without usage; ask for stream_options.include_usage"),
+        ({"operation": "embeddings", "input_tokens": 7}, None),
+        ({"input_tokens": 7, "output_tokens": 0}, None),
+    ],
+)
+def test_a_row_without_usage_says_why_its_tokens_are_unknown(
+    take, columns: dict[str, object], note: str | None
+) -> None:
+    (call,) = take(json.dumps({**ROW, **columns}), "native").calls
+    assert call.tokens_note == note
+    (again,) = take(json.dumps({**ROW, **columns, "tokens_note": note}), "native").calls
+    assert again.tokens_note == note
+
+
 def test_reasoning_is_a_part_of_the_output_total(take) -> None:
     row = {**ROW, "input_tokens": 5, "output_tokens": 10, "reasoning_tokens": 4}
     (call,) = take(json.dumps(row), "native").calls
