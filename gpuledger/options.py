@@ -35,7 +35,8 @@ def config_option(command: Command) -> Command:
         type=click.Path(path_type=Path, dir_okay=False),
         default=None,
         callback=_load,
-        help=f"The configuration (default {DEFAULT_CONFIG} in the working directory, if any).",
+        envvar="GPULEDGER_CONFIG",
+        help=f"The configuration; also GPULEDGER_CONFIG. [default: {DEFAULT_CONFIG}, if any]",
     )(command)
 
 

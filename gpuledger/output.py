@@ -20,9 +20,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from analysis.money import rounded, rounded_to_total, total
+
 Format = Literal["table", "csv", "json"]
 Row = dict[str, Any]
 MISSING = "–"
+ADDING_UP = "cost"
+"""The column whose cells are lines of one bill."""
 COLUMN_GAP = 2
 MAX_CELL_WIDTH = 60
 """Of a terminal's table; longer texts are folded there, and nowhere else."""
@@ -96,14 +100,17 @@ def _write_table(frame: pl.DataFrame, title: str | None) -> None:
 def column_bands(frame: pl.DataFrame, widths: dict[str, int], width: int) -> list[list[str]]:
     """The columns in as few bands of at most `width` characters as keep their order.
 
-    The text columns that a frame begins with say what a row is, so each band begins with them.
+    The text columns that a frame begins with say what a row is, so each band begins with those of
+    them that leave it half of the width.
     """
     labels: list[str] = []
+    margin = COLUMN_GAP
     for name in frame.columns:
-        if frame.schema[name].is_numeric():
+        needed = widths[name] + COLUMN_GAP
+        if frame.schema[name].is_numeric() or margin + needed > width // 2:
             break
         labels.append(name)
-    margin = sum(widths[name] + COLUMN_GAP for name in labels) + COLUMN_GAP
+        margin += needed
     bands: list[list[str]] = [[]]
     used = margin
     for name in frame.columns[len(labels) :]:
@@ -118,18 +125,30 @@ def column_bands(frame: pl.DataFrame, widths: dict[str, int], width: int) -> lis
 
 def _column_texts(column: pl.Series) -> list[str]:
     if column.dtype.is_decimal():
-        return _money_texts(column.to_list())
+        return _money_texts(column.to_list(), adds_up=column.name == ADDING_UP)
     return [cell_text(value) for value in column.to_list()]
 
 
-def _money_texts(values: Sequence[Decimal | None]) -> list[str]:
-    """Amounts of one column with as many decimals as its largest needs: cents, or millionths."""
-    places = 2 if any(value is not None and abs(value) >= 1 for value in values) else 6
-    return [MISSING if value is None else f"{value:,.{places}f}" for value in values]
+def _money_texts(values: Sequence[Decimal | None], *, adds_up: bool = False) -> list[str]:
+    """Amounts of one column with as many decimals as its largest needs: cents, or millionths.
+
+    Where the column adds up, what is shown adds up to the rounded sum.
+    """
+    known = [value for value in values if value is not None]
+    places = 2 if any(abs(value) >= 1 for value in known) else 6
+    quantum = Decimal(1).scaleb(-places)
+    shown = known
+    if adds_up:
+        shown = rounded_to_total(known, rounded(total(known), quantum), quantum)
+    texts = iter(shown)
+    return [MISSING if value is None else f"{next(texts):,.{places}f}" for value in values]
 
 
 def cell_text(value: Any) -> str:
-    """The text of one table cell: a dash for what is not known, six significant digits."""
+    """The text of one table cell: a dash for what is not known, six significant digits.
+
+    Control characters are spelled out, so that no name can write on the terminal.
+    """
     if value is None:
         return MISSING
     if isinstance(value, bool):
@@ -142,4 +161,4 @@ def cell_text(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, datetime | date):
         return value.isoformat()
-    return str(value)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))

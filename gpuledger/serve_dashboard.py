@@ -16,7 +16,8 @@ from ingest.config import load_configuration
     "config_path",
     type=click.Path(path_type=Path, dir_okay=False),
     default=None,
-    help="The configuration (default gpuledger.toml in the working directory, if any).",
+    envvar="GPULEDGER_CONFIG",
+    help="The configuration; also GPULEDGER_CONFIG. [default: gpuledger.toml, if any]",
 )
 @click.option("--port", type=click.IntRange(1, 65_535), default=None, help="Default: 8501 on.")
 @click.option("--open", "opens_browser", is_flag=True, help="Open it in the browser.")

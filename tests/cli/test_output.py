@@ -85,3 +85,25 @@ def test_a_column_wider_than_the_terminal_still_has_its_band() -> None:
         ["endpoint", "N"],
         ["endpoint", "Td_s", "cost"],
     ]
+
+
+def test_the_cents_of_a_bill_add_up_to_its_rounded_sum(capsys: pytest.CaptureFixture[str]) -> None:
+    thirds = pl.Series("cost", [Decimal("1.3349")] * 3, dtype=pl.Decimal(18, 4))
+    write_frame(pl.DataFrame([thirds]), "table")
+    assert capsys.readouterr().out.split() == ["cost", "─" * 6, "1.34", "1.33", "1.33"]
+
+
+def test_a_price_is_rounded_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    prices = pl.Series("price", [Decimal("1.3349")] * 3, dtype=pl.Decimal(18, 4))
+    write_frame(pl.DataFrame([prices]), "table")
+    assert capsys.readouterr().out.split()[2:] == ["1.33", "1.33", "1.33"]
+
+
+def test_a_name_cannot_write_on_the_terminal() -> None:
+    assert cell_text("x\x1b[31mRED\n") == "x\\x1b[31mRED\\n"
+    assert cell_text("日本 /chat") == "日本 /chat"
+
+
+def test_labels_leave_half_of_a_band_to_the_figures() -> None:
+    widths = {"endpoint": 30, "N": 6, "Td_s": 12, "cost": 8}
+    assert column_bands(FRAME, widths, 50) == [["endpoint", "N"], ["Td_s", "cost"]]
