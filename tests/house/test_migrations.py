@@ -1,0 +1,49 @@
+"""The schema goes forward only, and a ledger of another version is refused in words."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import LedgerVersionError
+from ingest.ledger import open_for_reading, open_for_writing
+from ingest.schema import current_version, migrations
+
+RELEASED = {
+    "ledger": "38660231fb5960ba961195cb02a16de216b1a494778a3bc740077bb06421018b",
+}
+"""Migrations that ledgers out there were made with; a change is a new file, never an edit."""
+
+
+def test_a_released_migration_is_never_edited() -> None:
+    found = {m.name: sha256(m.sql.encode()).hexdigest() for m in migrations()}
+    assert {name: found[name] for name in RELEASED} == RELEASED
+
+
+def test_every_migration_is_released_with_its_digest() -> None:
+    assert {migration.name for migration in migrations()} == set(RELEASED)
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    numbers = [migration.version for migration in migrations()]
+    assert numbers == list(range(1, current_version() + 1))
+
+
+def test_a_ledger_of_a_newer_version_is_refused_by_both_doors(tmp_path: Path) -> None:
+    path = tmp_path / "newer.duckdb"
+    with open_for_writing(path) as ledger:
+        ledger.set_fact("schema_version", "99")
+    for door in (open_for_writing, open_for_reading):
+        with pytest.raises(LedgerVersionError, match=r"schema version 99.*newer"):
+            door(path)
+
+
+def test_a_ledger_of_an_older_version_is_brought_forward_by_the_next_writer(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "older.duckdb"
+    with open_for_writing(path) as ledger:
+        ledger.set_fact("schema_version", "0")
+        ledger.connection.execute("create table kept (n integer)")
+    with pytest.raises(LedgerVersionError, match="bring it forward"):
+        open_for_reading(path)
