@@ -38,7 +38,7 @@ def test_a_ledger_of_a_newer_version_is_refused_by_both_doors(tmp_path: Path) ->
             door(path)
 
 
-def test_a_ledger_of_an_older_version_is_brought_forward_by_the_next_writer(
+def test_a_reader_of_an_older_ledger_is_told_what_brings_it_forward(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "older.duckdb"
