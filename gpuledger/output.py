@@ -27,7 +27,7 @@ Row = dict[str, Any]
 MISSING = "–"
 ADDING_UP = "cost"
 """The column whose cells are lines of one bill."""
-COLUMN_GAP = 2
+COLUMN_GAP = 3
 MAX_CELL_WIDTH = 60
 """Of a terminal's table; longer texts are folded there, and nowhere else."""
 UNLIMITED_WIDTH = 100_000
