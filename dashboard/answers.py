@@ -48,11 +48,11 @@ def law_by(source: Source, by: tuple[str, ...], window: Window, where: Where) ->
 
 @st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Comparing …")
 def moved(source: Source, before: Window, after: Window, where: Where) -> Answer:
-    """What each letter, over all calls, did to the bill from `before` to `after`."""
+    """What each letter did to the bill from `before` to `after`, by endpoint, as `explain` says."""
     return _asked(
         source,
         lambda ledger, configuration: explain(
-            ledger, configuration, before=before, after=after, by=(), where=where
+            ledger, configuration, before=before, after=after, where=where
         ),
     )
 

@@ -1,7 +1,8 @@
 """What moved the bill between two periods, as few bars as there are causes.
 
-Owns the sum over lines of what each letter did, and what no letter did: new and retired lines,
-idle time. Refuses a residual: the moves add up to the change of the rounded bills.
+Owns the choice of causes: the letters by the total line of `explain`, and what no letter did, new
+and retired lines and idle time. Refuses a residual: the moves add up to the change of the rounded
+bills.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import polars as pl
 
 from dashboard.rounding import decimals_of, rounded, rounded_to_total
 
-LETTERS = ("p", "N", "Tp", "L", "Td", "B")
+LETTERS = ("p", "N", "Tp", "L", "Td", "B", "tokens")
 NAMES = {
     "p": "p, price",
     "N": "N, calls",
@@ -19,7 +20,7 @@ NAMES = {
     "L": "L, output tokens a call",
     "Td": "Td, s an output token",
     "B": "B, calls at once per GPU",
-    "token": "calls priced by the token",
+    "tokens": "tokens a call priced by the token",
     "new": "lines that are new",
     "retired": "lines that are gone",
     "idle": "idle time",
@@ -37,8 +38,9 @@ class Move:
 
 def moves_of(explained: pl.DataFrame, currency: str) -> list[Move]:
     """The moves of `explained`, an answer of `explain`, in `currency`; without those of nothing."""
-    lines = explained.filter((pl.col("currency") == currency) & (pl.col("line") != "total"))
-    exact = _letter_moves(lines) | _line_moves(lines)
+    in_currency = explained.filter(pl.col("currency") == currency)
+    lines = in_currency.filter(pl.col("line") != "total")
+    exact = _letter_moves(in_currency.filter(pl.col("line") == "total")) | _line_moves(lines)
     moved = {cause: cost for cause, cost in exact.items() if cost}
     decimals = decimals_of(currency)
     change = rounded(_sum(lines["cost_to"]), decimals) - rounded(_sum(lines["cost_from"]), decimals)
@@ -50,18 +52,17 @@ def moves_of(explained: pl.DataFrame, currency: str) -> list[Move]:
     ]
 
 
-def _letter_moves(lines: pl.DataFrame) -> dict[str, Decimal]:
-    """What the letters of the law did, over the lines that are charged by GPU-seconds."""
-    on_gpu = lines.filter(pl.col("basis") == "gpu")
-    return {letter: _sum(on_gpu[f"{letter}_effect"]) for letter in LETTERS}
+def _letter_moves(total: pl.DataFrame) -> dict[str, Decimal]:
+    """What each letter did, summed over lines; nothing where no line is in the currency."""
+    return {letter: _sum(total[f"{letter}_effect"]) for letter in LETTERS}
 
 
 def _line_moves(lines: pl.DataFrame) -> dict[str, Decimal]:
-    """What has no letter: calls priced by the token, new and retired lines, idle time."""
-    has_letters = ~pl.col("line").is_in(["new", "retired", "idle"])
-    kinds = {kind: pl.col("line") == kind for kind in ("new", "retired", "idle")}
-    kinds = {"token": has_letters & (pl.col("basis") == "token")} | kinds
-    return {kind: _sum(lines.filter(condition)["change"]) for kind, condition in kinds.items()}
+    """What has no letter: new and retired lines, idle time."""
+    return {
+        kind: _sum(lines.filter(pl.col("line") == kind)["change"])
+        for kind in ("new", "retired", "idle")
+    }
 
 
 def _sum(amounts: pl.Series) -> Decimal:

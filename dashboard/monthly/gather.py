@@ -124,7 +124,7 @@ def _moved(
     """The moves with their letter before and now; empty where the month before has no calls."""
     currency = configuration.currency
     try:
-        explained = explain(ledger, configuration, before=before, after=now, by=())
+        explained = explain(ledger, configuration, before=before, after=now)
         old = letter_values(law(ledger, configuration, by=(), window=before).frame, currency)
     except NoDataError:
         return pl.DataFrame(schema=MOVED_SCHEMA)

@@ -70,7 +70,8 @@ def _spend(source: Source, view: View) -> None:
 
 
 def _letters(source: Source, view: View) -> None:
-    st.subheader(f"C = p · N · (Tp + L · Td) / B, and what each letter did to C, {view.currency}")
+    st.subheader("C = p · N · (Tp + L · Td) / B")
+    st.text(f"Below each letter: its effect on C, summed over endpoints, {view.currency}")
     now = answers.law_by(source, (), view.window, view.where).frame
     before = answers.law_before(source, (), view.window_before, view.where)
     effects = {}

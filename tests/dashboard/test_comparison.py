@@ -107,14 +107,29 @@ def test_moves_add_up_to_the_change_of_the_rounded_bills() -> None:
         },
         {"line": "idle", "cost_from": "5.004", "cost_to": "4.003", "change": "-1.001"},
         {"line": "new", "cost_from": "0", "cost_to": "2.5", "change": "2.5"},
-        {"basis": "token", "cost_from": "1", "cost_to": "1.5", "change": "0.5"},
-        {"line": "total", "cost_from": "16.008", "cost_to": "21.34", "change": "5.332"},
+        {
+            "basis": "token",
+            "cost_from": "1",
+            "cost_to": "1.5",
+            "change": "0.5",
+            "N_effect": "0.2",
+            "tokens_effect": "0.3",
+        },
+        {
+            "line": "total",
+            "cost_from": "16.008",
+            "cost_to": "21.34",
+            "change": "5.332",
+            "N_effect": "4.644",
+            "B_effect": "-1.111",
+            "tokens_effect": "0.3",
+        },
     )
     moves = moves_of(frame, "USD")
     assert [(move.cause, move.cost) for move in moves] == [
-        ("N", Decimal("4.44")),
+        ("N", Decimal("4.64")),
         ("B", Decimal("-1.11")),
-        ("token", Decimal("0.50")),
+        ("tokens", Decimal("0.30")),
         ("new", Decimal("2.50")),
         ("idle", Decimal("-1.00")),
     ]
@@ -122,5 +137,6 @@ def test_moves_add_up_to_the_change_of_the_rounded_bills() -> None:
 
 
 def test_what_did_not_move_is_no_bar() -> None:
-    frame = explained({"cost_from": "1", "cost_to": "2", "change": "1", "p_effect": "1"})
+    moved = {"cost_from": "1", "cost_to": "2", "change": "1", "p_effect": "1"}
+    frame = explained(moved, moved | {"line": "total"})
     assert moves_of(frame, "USD") == [Move(cause="p", name="p, price", cost=Decimal("1.00"))]

@@ -52,7 +52,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The options that name a ledger with calls in September and October."""
     folder = tmp_path_factory.mktemp("report")
     calls = [
-        call("before", OCTOBER - DAY),
+        call("before", OCTOBER - 30 * DAY),
         *[call(f"{day}", OCTOBER + day * DAY) for day in range(20)],
         call("x", OCTOBER + 5 * DAY + 60 * S, endpoint="/b", team=None),
     ]
@@ -104,6 +104,20 @@ def test_the_month_before_is_compared(where: list[str], tmp_path: Path) -> None:
     assert "Change of the cost" in page
 
 
+def test_what_moved_is_told_by_endpoint_as_explain_tells_it(
+    where: list[str], tmp_path: Path
+) -> None:
+    run("report", "--month", "2026-10", "--out", str(tmp_path), "--format", "html", *where)
+    page = (tmp_path / "gpuledger-2026-10.html").read_text("utf-8")
+    asked = run("explain", "--from", "2026-09", "--to", "2026-10", "--format", "json", *where)
+    total = next(row for row in json.loads(asked.stdout) if row["line"] == "total")
+    # One call of a known endpoint became twenty; the call of /b has no letter, it is new.
+    assert round(total["N_effect"], 3) == 0.057
+    assert "Effect on C, summed over endpoints, USD" in page
+    assert "<td>+0.06</td>" in page
+    assert "lines that are new" in page
+
+
 def test_the_first_month_has_nothing_to_compare_with(where: list[str], tmp_path: Path) -> None:
     run("report", "--month", "2026-09", "--out", str(tmp_path), "--format", "html", *where)
     page = (tmp_path / "gpuledger-2026-09.html").read_text("utf-8")
@@ -125,7 +139,7 @@ def test_a_month_without_data_is_said_and_nothing_is_written(
     done = run("report", "--month", "2025-01", "--out", str(tmp_path / "none"), *where)
     assert done.returncode == 4
     assert "no calls" in done.stderr
-    assert "the ledger's 22 calls reach from 2026-09-30" in done.stderr
+    assert "the ledger's 22 calls reach from 2026-09-01" in done.stderr
     assert not (tmp_path / "none").exists()
 
 
