@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from analysis.errors import NoDataError, WrongQuestionError
+from dashboard.notes import plain
 from dashboard.source import Source
 from ingest.errors import LedgerError, LedgerLockedError, LedgerMissingError
 
@@ -39,7 +40,7 @@ def shown_in_words(source: Source) -> Iterator[None]:
 
 def _say(heading: str, error: Exception) -> None:
     st.subheader(heading)
-    st.text(str(error))
+    st.text(plain(str(error)))
 
 
 def _offer_commands(source: Source, *commands: str) -> None:
