@@ -15,6 +15,8 @@ from dashboard.rounding import decimals_of
 from dashboard.wording import call_money_text, quantity_text
 
 TOTAL_LABEL = "total"
+COST_WIDTH_PX = 110
+"""Room for 9,999.999999: a number that is too wide is cut at its left, where it matters most."""
 
 LETTER_COLUMNS = ("N", "Tp_s", "L_tokens", "Td_s", "B", "price_per_gpu_hour")
 SUM_COLUMNS = (
@@ -128,7 +130,7 @@ def call_columns() -> dict[str, Any]:
     number = st.column_config.NumberColumn
     return {
         "started_at": st.column_config.TextColumn("began"),
-        "cost": number("cost", format="%.6f"),
+        "cost": number("cost", format="%.6f", width=COST_WIDTH_PX),
         "gpu_seconds": number("GPU-seconds", format="%,.3f"),
         "queue_s": number("queue, s", format="%.3f"),
         "prefill_s": number("prefill, s", format="%.3f"),
@@ -171,7 +173,7 @@ def trace_columns() -> dict[str, Any]:
         "started_at": st.column_config.TextColumn("began"),
         "duration_s": number("duration, s", format="%,.2f"),
         "gpu_seconds": number("GPU-seconds", format="%,.2f"),
-        "cost": number("cost", format="%.6f"),
+        "cost": number("cost", format="%.6f", width=COST_WIDTH_PX),
     }
 
 
