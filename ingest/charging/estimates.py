@@ -140,10 +140,6 @@ def _mark_estimated(connection: Connection, pools: set[str]) -> None:
 
 
 def _mark_laid_out(connection: Connection) -> None:
-    found = connection.execute(
-        "select count(*) from charged_cohorts where timing_source = 'tokens'"
-    ).fetchall()
-    if found != [(0,)]:
-        connection.execute(statement("laid_out_mark"))
-        mark_stale(connection, "laid_out_calls")
-        connection.execute("drop table laid_out_calls")
+    connection.execute(statement("laid_out_mark"))
+    mark_stale(connection, "laid_out_calls")
+    connection.execute("drop table laid_out_calls")

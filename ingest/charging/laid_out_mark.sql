@@ -1,5 +1,6 @@
 -- A call without an end is laid out from its arrival, maybe past midnight: where the day of its
--- arrival is stale, so are the days that it reaches now and those that it reached before.
+-- arrival is stale, so are the days that it reaches now and those that it reached before. A
+-- call that is gone may have been one of these, and counts as one.
 create or replace temp table laid_out_calls as
 with stale as (
     select
@@ -30,8 +31,9 @@ where not is_stale and partition_id in (
     with reached as (
         select h.call_no
         from charges as h
-        semi join charged_cohorts as c on h.cohort_id = c.cohort_id and c.timing_source = 'tokens'
         semi join charge_partitions as p on h.partition_id = p.partition_id and p.is_stale
+        left join call_rows as r on h.call_no = r.call_no
+        where r.ended_at is null
     )
 
     select h.partition_id

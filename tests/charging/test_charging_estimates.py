@@ -211,6 +211,19 @@ def test_a_laid_out_call_reaches_past_midnight_and_leaves_no_trace_when_it_goes(
     assert set(calls.gpu_seconds()) == {"measured"}
 
 
+def test_a_call_without_an_end_reaches_past_midnight_whatever_else_was_observed(
+    calls: Any, call: Any
+) -> None:
+    evening = NOON + DAY // 2 - 4 * S
+    times = {"started_at": evening, "first_token_at": evening + S, "ended_at": None}
+    calls.deliver(measured(call), spanned(call, timing_source="engine", **times))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == pytest.approx((1.0, 9.0))
+    calls.withdraw("spanned")
+    calls.charge(CONFIGURATION)
+    assert set(calls.gpu_seconds()) == {"measured"}
+
+
 def test_a_new_measurement_moves_the_estimates_and_nothing_else(calls: Any, call: Any) -> None:
     calls.deliver(measured(call, replica="r1"), spanned(call))
     calls.charge(CONFIGURATION)
