@@ -1,7 +1,7 @@
 """How far the ledger's calls reach, and what a window without bounds therefore is.
 
-Owns the default window: from the first service start to the last end. Refuses an answer about a
-stretch of time in which nothing happened.
+Owns the default window: from the first service start to the last end, of the calls whose times do
+not contradict each other. Refuses an answer about a stretch of time in which nothing happened.
 """
 
 from dataclasses import dataclass, replace
@@ -13,12 +13,16 @@ from analysis.selection import Filters, filter_text, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window, instant_text
 from analysis.wording import counted
+from ingest.charging.estimates import stored_paces, time_calls
 from ingest.ledger import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """First service start and last end of the calls of an origin, in nanoseconds since 1970."""
+    """First service start and last end of the calls of an origin, in nanoseconds since 1970.
+
+    Calls whose times contradict each other are in `call_count` alone.
+    """
 
     first_at: int | None
     last_at: int | None
@@ -26,13 +30,27 @@ class Extent:
 
 
 def extent_of(connection: Connection, filters: Filters) -> Extent:
-    """How far the calls of the filtered origin reach."""
+    """How far the calls of the filtered origin reach; an end that was not observed is estimated."""
+    observed = _observed(connection, filters)
+    ends = [at for at in (observed.last_at, _estimated_end(connection, filters)) if at is not None]
+    return replace(observed, last_at=max(ends, default=None))
+
+
+def _observed(connection: Connection, filters: Filters) -> Extent:
     origins = set(read_cohorts(connection, {})["origin"])
     if origins == {filters["origin"]}:
         return Extent(**run_question(connection, question_named("extent")).row(0, named=True))
     rows = run_question(connection, question_named("extent_by_origin"))
     own = rows.filter(pl.col("origin") == filters["origin"]).drop("origin").to_dicts()
     return Extent(**own[0]) if own else Extent(first_at=None, last_at=None, call_count=0)
+
+
+def _estimated_end(connection: Connection, filters: Filters) -> int | None:
+    """The end of the last charged call that does not tell it, by the paces of its charges."""
+    time_calls(connection, stored_paces(connection))
+    found = run_question(connection, question_named("estimated_end"), origin=filters["origin"])
+    end: int | None = found.item()
+    return end
 
 
 def bounded(connection: Connection, window: Window, filters: Filters) -> Window:

@@ -44,7 +44,7 @@ def latency(  # noqa: PLR0913 - a question is asked by keywords
     cohorts = read_cohorts(ledger.connection, filters)
     resolved = bounded(ledger.connection, asked, filters)
     groups = _numbered(cohorts, [c for c in columns if c not in (*CALLER_COLUMNS, *TIME_COLUMNS)])
-    times = times_of(ledger.connection, by=columns, asked=asked, bounded=resolved)
+    times = times_of(columns, resolved)
     is_exact = extent_of(ledger.connection, filters).call_count <= most_exact_calls
     rows = run_question(
         ledger.connection,

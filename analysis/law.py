@@ -45,7 +45,7 @@ def law(
     connection = ledger.connection
     asked = window or Window(timezone=configuration.timezone)
     resolved = bounded(connection, asked, filters)
-    times = times_of(connection, by=columns, asked=asked, bounded=resolved)
+    times = times_of(columns, resolved)
     sums = group_sums(connection, times, by=columns, window=asked, filters=filters)
     if not sums.groups:
         raise no_calls(connection, asked, filters)

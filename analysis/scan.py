@@ -21,24 +21,18 @@ EDGE_CHARGES = "edge_charges"
 NO_TIMES = pl.DataFrame(schema={"quarter": pl.Int32, "time_number": pl.Int32})
 
 
-def times_of(
-    connection: Connection, *, by: Sequence[str], asked: Window, bounded: Window
-) -> pl.DataFrame:
+def times_of(by: Sequence[str], window: Window) -> pl.DataFrame:
     """The quarter-hours of the window, with the time column of `by` and its `time_number`.
 
-    Empty where `by` has no column of time. An open window reaches to the last charge: a call whose
-    length is estimated may end after all that was observed.
+    Empty where `by` has no column of time, or the window lacks a bound.
     """
     column = next((column for column in by if column in TIME_COLUMNS), None)
     if column is None:
         return NO_TIMES
-    if bounded.since is None or bounded.until is None:
-        return numbered_times([], asked.timezone, column)
-    last = bounded.until // QUARTER_NS
-    if asked.until is None:
-        charged = run_question(connection, question_named("last_charge")).item()
-        last = max(last, charged or last)
-    return numbered_times(range(bounded.since // QUARTER_NS, last + 1), asked.timezone, column)
+    if window.since is None or window.until is None:
+        return numbered_times([], window.timezone, column)
+    quarters = range(window.since // QUARTER_NS, window.until // QUARTER_NS + 1)
+    return numbered_times(quarters, window.timezone, column)
 
 
 def scanned(

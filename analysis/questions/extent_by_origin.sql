@@ -4,7 +4,8 @@
 -- unit: nanoseconds since 1970
 -- params: none
 -- nulls: null where no call has such an instant
--- identity: first_at is the first service start, last_at the last end
+-- identity: first_at is the first service start, last_at the last end that was observed; a call
+--   whose times contradict each other is counted and moves neither
 with by_cohort as (
     select
         cohort_id,
@@ -17,8 +18,8 @@ with by_cohort as (
 
 select
     c.origin,
-    min(b.first_at) as first_at,
-    max(b.last_at) as last_at,
+    min(case when c.timing_quality <> 'invalid' then b.first_at end) as first_at,
+    max(case when c.timing_quality <> 'invalid' then b.last_at end) as last_at,
     cast(sum(b.call_count) as bigint) as call_count
 from by_cohort as b
 inner join cohorts as c on b.cohort_id = c.cohort_id

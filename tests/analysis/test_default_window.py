@@ -1,0 +1,89 @@
+"""The default window: from the first service start to the last end of calls with a time."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analysis.extent import extent_of
+from analysis.law import law
+from ingest.config import Configuration, Pool
+from ingest.ledger import Ledger
+
+LedgerOf = Callable[..., Ledger]
+
+S = 1_000_000_000
+OCTOBER = 1_790_812_800 * S  # 2026-10-01T00:00:00Z
+CONFIGURATION = Configuration(
+    pools=(Pool(name="a", models=("m",), price_per_gpu_hour=Decimal("3.60")),)
+)
+
+
+def call(name: str, start: int, first: int, end: int, **columns: Any) -> dict[str, Any]:
+    return {
+        "call_id": name,
+        "model": "m",
+        "replica": "r",
+        "timing_source": "engine",
+        "started_at": OCTOBER + start * S,
+        "first_token_at": OCTOBER + first * S,
+        "ended_at": OCTOBER + end * S,
+        "uncached_input_tokens": 10,
+        "visible_output_tokens": 5,
+    } | columns
+
+
+def idle_gpu_seconds(frame: pl.DataFrame) -> float:
+    seconds: float = frame.row(by_predicate=pl.col("line") == "idle", named=True)["gpu_seconds"]
+    return seconds
+
+
+@pytest.mark.parametrize("other", ["production", "replay"])
+def test_times_that_contradict_each_other_stretch_no_window(
+    ledger_of: LedgerOf, other: str
+) -> None:
+    centuries = 173 * 365 * 86_400
+    calls = [
+        call("good", 0, 1, 10),
+        call("bad", 0, -1, centuries),
+        call("of another origin", 0, 1, 10, origin=other),
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    answer = law(ledger, CONFIGURATION)
+    assert (answer.window.since, answer.window.until) == (OCTOBER, OCTOBER + 10 * S)
+    assert idle_gpu_seconds(answer.frame) == 0
+    assert extent_of(ledger.connection, {"origin": "production"}).call_count >= 2
+
+
+def test_the_default_window_reaches_to_an_estimated_end(ledger_of: LedgerOf) -> None:
+    arrived = {
+        "call_id": "1",
+        "endpoint": "/chat",
+        "model": "m",
+        "arrived_at": OCTOBER,
+        "uncached_input_tokens": 1000,
+        "visible_output_tokens": 1000,
+    }
+    answer = law(ledger_of([arrived], CONFIGURATION), CONFIGURATION)
+    busy = answer.frame.row(by_predicate=pl.col("line") == "calls", named=True)["gpu_seconds"]
+    # The default pace: 0.310 ms an input token, 32.370 ms an output token.
+    assert busy == pytest.approx(0.3097 + 32.3699, abs=1e-3)
+    assert answer.window.until == pytest.approx(OCTOBER + busy * S, abs=1)
+    assert idle_gpu_seconds(answer.frame) == pytest.approx(0, abs=1e-9)
+
+
+def test_days_reach_to_an_estimated_end_that_is_after_midnight(ledger_of: LedgerOf) -> None:
+    arrived = {
+        "call_id": "1",
+        "endpoint": "/chat",
+        "model": "m",
+        "arrived_at": OCTOBER + 86_390 * S,
+        "uncached_input_tokens": 1000,
+        "visible_output_tokens": 1000,
+    }
+    frame = law(ledger_of([arrived], CONFIGURATION), CONFIGURATION, by=("day",)).frame
+    assert None not in frame["day"]
+    idle = frame.filter(pl.col("line") == "idle")
+    assert idle["gpu_seconds"].to_list() == pytest.approx([0, 0], abs=1e-9)
