@@ -12,6 +12,7 @@ from analysis.window import Window, instant_text
 
 ALL = "everything"
 DAYS = "days"
+DAY_NS = 86_400_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,11 @@ def month_before(month: str) -> str:
 def days_before(first: date, last: date) -> tuple[date, date]:
     """The equally long range of days that ends on the day before `first`."""
     return first - (last - first) - timedelta(days=1), first - timedelta(days=1)
+
+
+def is_covered(window: Window, first_at: int) -> bool:
+    """Whether calls that begin at `first_at` cover `window` from its start, give or take a day."""
+    return window.since is None or first_at <= window.since + DAY_NS
 
 
 def next_month(first: date) -> date:

@@ -21,6 +21,7 @@ from dashboard.period import (
     days_before,
     days_period,
     default_month,
+    is_covered,
     month_before,
     month_days,
     month_period,
@@ -36,7 +37,10 @@ NO_FILTER = "any"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What is shown: a period, the one before it, the column that makes the lines, filters."""
+    """What is shown: a period, the column that makes the lines, filters.
+
+    `previous` is the period before; None where there is none that the ledger covers.
+    """
 
     period: Period
     previous: Period | None
@@ -73,6 +77,8 @@ def view_bar(source: Source) -> View:
         zone = _zone_choice(configuration.timezone)
         where = _filters(source)
     period, previous = periods(chosen, days, zone)
+    if previous is not None and not is_covered(previous.window, first_at):
+        previous = None
     return View(
         period=period,
         previous=previous,

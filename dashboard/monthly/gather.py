@@ -11,14 +11,16 @@ import polars as pl
 
 from analysis.errors import NoDataError
 from analysis.explain import explain
+from analysis.extent import extent_of
 from analysis.law import law
+from analysis.selection import selected
 from analysis.window import Window
 from dashboard.comparison import LETTERS, letter_values
 from dashboard.lines import labelled, labelled_with_pool, total_cost, with_rounded_cost
 from dashboard.monthly.figures import MonthlyFigures
 from dashboard.moves import moves_of
 from dashboard.notes import notes_beside
-from dashboard.period import month_before, month_period
+from dashboard.period import is_covered, month_before, month_period
 from dashboard.rounding import decimals_of, rounded_to_total
 from dashboard.series import spend_by_day
 from dashboard.summary import summary_of
@@ -39,6 +41,7 @@ def monthly_figures(
     """The figures of `month` (YYYY-MM), cut in `zone`. Raises `NoDataError` without calls."""
     period = month_period(month, zone)
     previous = month_period(month_before(month), zone)
+    before = _covered(ledger, previous.window)
     currency = configuration.currency
     by_endpoint = law(ledger, configuration, by=("endpoint",), window=period.window)
     by_team = law(ledger, configuration, by=("team",), window=period.window)
@@ -49,12 +52,12 @@ def monthly_figures(
         window_text=period.text,
         summary=summary_of(by_endpoint.frame, currency),
         previous_month=previous.name,
-        previous_cost=_previous_cost(ledger, configuration, previous.window),
+        previous_cost=_previous_cost(ledger, configuration, before),
         endpoints=endpoints,
         teams=_document_lines(by_team.frame, "team"),
         days=_days(daily, endpoints, currency),
         idle_and_unpriced=_without_calls_or_price(endpoints),
-        moved=_moved(ledger, configuration, previous.window, period.window),
+        moved=_moved(ledger, configuration, before, period.window),
         data_quality=_data_quality(ledger, configuration, period.window),
         spend=spend_by_day(
             labelled(daily, ("endpoint",)), currency=currency, window_text=period.text
@@ -70,7 +73,17 @@ def _document_lines(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     return lines.with_columns(law_cost=pl.when(has_letters).then(pl.col("cost")))
 
 
-def _previous_cost(ledger: Ledger, configuration: Configuration, window: Window) -> Decimal | None:
+def _covered(ledger: Ledger, window: Window) -> Window | None:
+    """`window`; None where the ledger's calls do not cover it from its start."""
+    first_at = extent_of(ledger.connection, selected(None)).first_at
+    return window if first_at is not None and is_covered(window, first_at) else None
+
+
+def _previous_cost(
+    ledger: Ledger, configuration: Configuration, window: Window | None
+) -> Decimal | None:
+    if window is None:
+        return None
     try:
         frame = law(ledger, configuration, by=(), window=window).frame
     except NoDataError:
@@ -119,9 +132,11 @@ def _data_quality(ledger: Ledger, configuration: Configuration, window: Window) 
 
 
 def _moved(
-    ledger: Ledger, configuration: Configuration, before: Window, now: Window
+    ledger: Ledger, configuration: Configuration, before: Window | None, now: Window
 ) -> pl.DataFrame:
-    """The moves with their letter before and now; empty where the month before has no calls."""
+    """The moves with their letter before and now; empty where there is nothing to compare with."""
+    if before is None:
+        return pl.DataFrame(schema=MOVED_SCHEMA)
     currency = configuration.currency
     try:
         explained = explain(ledger, configuration, before=before, after=now)

@@ -16,6 +16,7 @@ from dashboard.tables import comparison_columns
 from dashboard.view import View
 from dashboard.wording import change_text, count_text, money_text, quantity_text, ratio_text
 
+NOTHING_BEFORE = "Nothing to compare with: no calls here cover a period before from its start."
 LETTER_WIDTH_PX = 168
 """Two stand side by side on a phone."""
 
@@ -85,6 +86,8 @@ def _letters(source: Source, view: View) -> None:
         effects,
         view.currency,
     )
+    if before is None:
+        st.text(NOTHING_BEFORE)
     with st.container(horizontal=True):
         for card in cards:
             _letter(card)

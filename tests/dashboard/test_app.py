@@ -83,6 +83,14 @@ def test_a_filter_shows_its_calls_alone(app: AppTest) -> None:
     assert metrics(app)["Idle"] == "–"
 
 
+def test_a_month_before_that_begins_late_is_nothing_to_compare_with(app: AppTest) -> None:
+    app.run()
+    assert "Nothing to compare with: no calls here cover a period before from its start." in texts(
+        app
+    )
+    assert [metric.delta for metric in app.metric[:3]] == ["", "", ""]
+
+
 def test_names_are_shown_as_text(app: AppTest) -> None:
     app.run()
     assert [element.value for element in app.markdown] == []

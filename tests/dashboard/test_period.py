@@ -7,6 +7,7 @@ from dashboard.period import (
     days_before,
     days_period,
     default_month,
+    is_covered,
     month_before,
     month_days,
     month_period,
@@ -69,3 +70,10 @@ def test_the_week_before_a_week_ends_on_the_day_before_it() -> None:
         date(2026, 10, 1),
         date(2026, 10, 7),
     )
+
+
+def test_a_month_is_covered_by_calls_that_begin_on_its_first_day() -> None:
+    window = month_period("2026-10", "UTC").window
+    october = 1_790_812_800_000_000_000  # 2026-10-01T00:00:00Z
+    assert is_covered(window, october + 24 * HOUR_NS)
+    assert not is_covered(window, october + 24 * HOUR_NS + 1)

@@ -121,7 +121,7 @@ def test_what_moved_is_told_by_endpoint_as_explain_tells_it(
 def test_the_first_month_has_nothing_to_compare_with(where: list[str], tmp_path: Path) -> None:
     run("report", "--month", "2026-09", "--out", str(tmp_path), "--format", "html", *where)
     page = (tmp_path / "gpuledger-2026-09.html").read_text("utf-8")
-    assert "There are no calls in 2026-08 to compare with." in page
+    assert "Nothing to compare with: no calls cover 2026-08 from its start." in page
 
 
 def test_the_same_month_twice_gives_the_same_bytes(where: list[str], tmp_path: Path) -> None:
