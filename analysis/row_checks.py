@@ -24,6 +24,7 @@ def row_findings(connection: Connection) -> Iterator[Finding]:
     yield _orphans(connection)
     yield _buckets(connection)
     yield _stale(connection)
+    yield _negatives(connection)
     yield _virtual_time(connection)
     yield from _quality(connection)
 
@@ -66,6 +67,15 @@ def _stale(connection: Connection) -> Finding:
     evidence = f"{row['stale_count']:,} of {row['partition_count']:,} partitions are stale"
     hint = "; any `gpuledger ask` charges them" if row["stale_count"] else ""
     return verdict("charges are those of the calls", row["stale_count"] == 0, evidence + hint)
+
+
+def _negatives(connection: Connection) -> Finding:
+    row = _rows(connection, "negatives").row(0, named=True)
+    return verdict(
+        "no negative seconds or GPU-seconds in charges",
+        row["negative_count"] == 0,
+        f"{row['negative_count']:,} of {counted(row['charge_count'], 'charge')} are negative",
+    )
 
 
 def _virtual_time(connection: Connection) -> Finding:

@@ -29,6 +29,7 @@ COUNTS = "read = new + duplicate + rejected"
 REFERENCES = "every row finds its counterpart"
 BUCKETS = "token buckets add up to what was reported"
 CURRENT = "charges are those of the calls"
+NEGATIVES = "no negative seconds or GPU-seconds in charges"
 VIRTUAL = "charges equal virtual time in SQL"
 
 
@@ -70,7 +71,8 @@ def failed(ledger: Ledger) -> set[str]:
 def test_a_sound_ledger_fails_nothing(ledger: Ledger) -> None:
     found = results(ledger)
     assert {name for name, (result, _) in found.items() if result == "ok"} == {
-        CONSERVED, BILL, IDENTITY, WITHIN, COUNTS, REFERENCES, BUCKETS, CURRENT, VIRTUAL,
+        CONSERVED, BILL, IDENTITY, WITHIN, COUNTS, REFERENCES, BUCKETS, CURRENT, NEGATIVES,
+        VIRTUAL,
     }  # fmt: skip
     assert failed(ledger) == set()
     assert found[COUNTS][1].startswith("60 = 60 + 0 + 0 from 1 source;")
@@ -81,6 +83,12 @@ def test_a_charge_that_is_a_tenth_of_a_second_off_is_seen(ledger: Ledger) -> Non
         "update charges set decode_gpu_seconds = decode_gpu_seconds + 0.1 where call_no = 7"
     )
     assert failed(ledger) == {VIRTUAL}
+
+
+def test_negative_seconds_are_seen(ledger: Ledger) -> None:
+    ledger.connection.execute("update charges set decode_s = -50 where call_no = 7")
+    assert NEGATIVES in failed(ledger)
+    assert results(ledger)[NEGATIVES][1].startswith("1 of ")
 
 
 def test_charges_of_no_call_are_seen(ledger: Ledger) -> None:
