@@ -18,15 +18,15 @@ selected as (
     select
         r.call_no,
         r.cohort_id,
-        coalesce(r.started_at, r.arrived_at) as served_at,
+        coalesce(r.started_at, r.arrived_at, r.ended_at) as served_at,
         r.input_tokens,
         r.output_tokens,
         (r.ended_at - r.arrived_at) / 1e9 as e2e_s
     from call_rows as r
     inner join cohort_choice as c on r.cohort_id = c.cohort_id
     where
-        ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
-        and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
+        ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
         and ($trace_id is null or r.trace_id = $trace_id)
@@ -161,5 +161,5 @@ order by
         when 'input_tokens' then cast(r.input_tokens as double)
         when 'output_tokens' then cast(r.output_tokens as double)
     end desc nulls last,
-    coalesce(r.started_at, r.arrived_at) asc nulls last,
+    coalesce(r.started_at, r.arrived_at, r.ended_at) asc nulls last,
     r.call_no asc

@@ -10,7 +10,9 @@
 -- Without a group, in one pass.
 with placed as (
     select
-        case when c.cohort_id is null then coalesce(r.started_at, r.arrived_at) end as first_at,
+        case
+            when c.cohort_id is null then coalesce(r.started_at, r.arrived_at, r.ended_at)
+        end as first_at,
         case
             when c.cohort_id is null
                 then coalesce(r.ended_at, r.first_token_at, r.started_at, r.arrived_at)

@@ -9,7 +9,7 @@
 with by_cohort as (
     select
         cohort_id,
-        min(coalesce(started_at, arrived_at)) as first_at,
+        min(coalesce(started_at, arrived_at, ended_at)) as first_at,
         max(coalesce(ended_at, first_token_at, started_at, arrived_at)) as last_at,
         count(*) as call_count
     from call_rows

@@ -28,10 +28,10 @@ with measured as (
     inner join cohorts as c on r.cohort_id = c.cohort_id
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
     left join pairs($quarters, $time_numbers) as t
-        on quarter_of(coalesce(r.started_at, r.arrived_at)) = t.key
+        on quarter_of(coalesce(r.started_at, r.arrived_at, r.ended_at)) = t.key
     where
-        ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
-        and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
+        ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
 ),

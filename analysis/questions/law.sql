@@ -51,8 +51,8 @@ served as (
         count(r.output_tokens) as known_output_count
     from call_rows as r
     where
-        ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
-        and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
+        ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
     group by r.cohort_id
 ),
 
@@ -79,11 +79,14 @@ served_singly as (
     left join pools as p
         on
             s.repriced_pool = p.pool
-            and coalesce(r.started_at, r.arrived_at) >= p.effective_from
-            and (p.effective_to is null or coalesce(r.started_at, r.arrived_at) < p.effective_to)
+            and coalesce(r.started_at, r.arrived_at, r.ended_at) >= p.effective_from
+            and (
+                p.effective_to is null
+                or coalesce(r.started_at, r.arrived_at, r.ended_at) < p.effective_to
+            )
     where
-        ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
-        and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
+        ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
     group by
         r.cohort_id, p.rate_id, t.currency,
         case

@@ -49,7 +49,7 @@ selected as (
     select
         c.call_no,
         c.cohort_id,
-        coalesce(c.started_at, c.arrived_at) as served_at,
+        coalesce(c.started_at, c.arrived_at, c.ended_at) as served_at,
         t.time_number,
         case $caller
             when 'user_id' then c.user_id
@@ -58,7 +58,7 @@ selected as (
         c.input_tokens,
         c.output_tokens
     from call_rows as c
-    left join times as t on quarter_of(coalesce(c.started_at, c.arrived_at)) = t.quarter
+    left join times as t on quarter_of(coalesce(c.started_at, c.arrived_at, c.ended_at)) = t.quarter
     where
         ($any_user or c.user_id is not distinct from $user_id)
         and ($any_conversation or c.conversation_id is not distinct from $conversation_id)

@@ -29,8 +29,8 @@ selected as (
     inner join cohorts as c on r.cohort_id = c.cohort_id
     where
         r.trace_id is not null
-        and ($since is null or coalesce(r.started_at, r.arrived_at) >= $since)
-        and ($until is null or coalesce(r.started_at, r.arrived_at) < $until)
+        and ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
         and ($trace_prefix is null or substr(r.trace_id, 1, length($trace_prefix)) = $trace_prefix)

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.extent import extent_of
 from analysis.law import law
+from analysis.window import Window
 from ingest.config import Configuration, Pool
 from ingest.ledger import Ledger
 
@@ -87,3 +88,13 @@ def test_days_reach_to_an_estimated_end_that_is_after_midnight(ledger_of: Ledger
     assert None not in frame["day"]
     idle = frame.filter(pl.col("line") == "idle")
     assert idle["gpu_seconds"].to_list() == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_a_call_that_tells_only_its_end_is_counted_where_it_ended(ledger_of: LedgerOf) -> None:
+    ended = {"call_id": "1", "model": "no-such-model", "ended_at": OCTOBER + 10 * S}
+    ledger = ledger_of([ended, call("2", 0, 1, 10)], CONFIGURATION)
+    october = Window.month("2026-10", "UTC")
+    months = law(ledger, CONFIGURATION, by=("month",)).frame
+    assert set(months["month"]) == {"2026-10"}
+    assert months["N"].sum() == 2
+    assert law(ledger, CONFIGURATION, window=october).frame["N"].sum() == 2
