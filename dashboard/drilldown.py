@@ -11,7 +11,7 @@ import polars as pl
 
 NO_LINE = "choose a line"
 UNATTRIBUTED = "unattributed"
-WITHOUT_PRICE = "without a price"
+WITHOUT_PRICE = "unpriced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

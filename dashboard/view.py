@@ -10,9 +10,11 @@ from datetime import date
 from zoneinfo import available_timezones
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis.window import Window
 from dashboard import answers
+from dashboard.address import Choice, choose
 from dashboard.period import (
     ALL,
     DAYS,
@@ -33,6 +35,7 @@ from dashboard.source import Source
 GROUPINGS = ("endpoint", "team", "model", "service", "pool", "feature", "tenant")
 FILTERS = ("endpoint", "team", "model")
 NO_FILTER = "any"
+LINES_BY = Choice(key="by", label="Lines by", options=GROUPINGS, default=GROUPINGS[0], width_px=150)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,19 +73,20 @@ def view_bar(source: Source) -> View:
     first_at, last_at = answers.reach(source)
     months = months_between(first_at, last_at, configuration.timezone)
     default = default_month(months, last_at, configuration.timezone)
+    told = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = _period_choice(months, default)
+        chosen = _period_choice(months, default, told)
         days = _days_choice(chosen, default)
-        by = st.selectbox("Lines by", GROUPINGS, key="by", bind="query-params", width=150)
-        zone = _zone_choice(configuration.timezone)
-        where = _filters(source)
+        by = choose(LINES_BY, told)
+        zone = _zone_choice(configuration.timezone, told)
+        where = _filters(source, told)
     period, previous = periods(chosen, days, zone)
     if previous is not None and not is_covered(previous.window, first_at):
         previous = None
     return View(
         period=period,
         previous=previous,
-        by=by or GROUPINGS[0],
+        by=by,
         currency=configuration.currency,
         where=where,
     )
@@ -97,17 +101,11 @@ def periods(chosen: str, days: tuple[date, date], zone: str) -> tuple[Period, Pe
     return month_period(chosen, zone), month_period(month_before(chosen), zone)
 
 
-def _period_choice(months: Sequence[str], default: str) -> str:
-    options = choices(months)
-    chosen = st.selectbox(
-        "Period",
-        options,
-        index=options.index(default),
-        key="period",
-        bind="query-params",
-        width=150,
+def _period_choice(months: Sequence[str], default: str, told: DeltaGenerator) -> str:
+    period = Choice(
+        key="period", label="Period", options=choices(months), default=default, width_px=150
     )
-    return chosen or default
+    return choose(period, told)
 
 
 def _days_choice(chosen: str, default_month: str) -> tuple[date, date]:
@@ -119,21 +117,22 @@ def _days_choice(chosen: str, default_month: str) -> tuple[date, date]:
     return since, until
 
 
-def _zone_choice(configured: str) -> str:
+def _zone_choice(configured: str, told: DeltaGenerator) -> str:
     others = sorted(available_timezones() - {configured, "UTC"})
     options = [*dict.fromkeys((configured, "UTC")), *others]
-    zone = st.selectbox("Time zone", options, key="zone", bind="query-params", width=200)
-    return zone or configured
+    zone = Choice(key="zone", label="Time zone", options=options, default=configured, width_px=200)
+    return choose(zone, told)
 
 
-def _filters(source: Source) -> dict[str, str]:
+def _filters(source: Source, told: DeltaGenerator) -> dict[str, str]:
     chosen = {}
     with st.popover("Filters", icon=":material/filter_list:"):
         for column in FILTERS:
             options = [NO_FILTER, *answers.names(source, column)]
-            value = st.selectbox(
-                f"Only {column}", options, key=f"only_{column}", bind="query-params"
+            only = Choice(
+                key=f"only_{column}", label=f"Only {column}", options=options, default=NO_FILTER
             )
-            if value is not None and value != NO_FILTER:
+            value = choose(only, told)
+            if value != NO_FILTER:
                 chosen[column] = value
     return chosen

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from dashboard import answers
+from dashboard.address import Choice, choose
 from dashboard.drilldown import NO_LINE, Behind, line_choices
 from dashboard.pages.notes import show_notes
 from dashboard.pages.trace_panel import show_trace
@@ -21,6 +22,9 @@ ORDERS = {
     "earliest first": "started_at",
 }
 """What a reader chooses, and by which column that sorts."""
+ORDER = Choice(
+    key="order", label="Order", options=tuple(ORDERS), default="dearest first", width_px=220
+)
 
 
 def show(source: Source, view: View) -> None:
@@ -41,17 +45,13 @@ def show(source: Source, view: View) -> None:
 
 def _calls_behind(source: Source, view: View, choices: Mapping[str, Behind]) -> None:
     st.subheader("Calls behind a line")
+    told = st.container()
+    lines = Choice(
+        key="line", label="Line", options=[NO_LINE, *choices], default=NO_LINE, width_px=300
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox(
-            "Line", [NO_LINE, *choices], key="line", bind="query-params", width=300
-        )
-        order = st.selectbox(
-            "Order",
-            list(ORDERS),
-            key="order",
-            bind="query-params",
-            width=220,
-        )
+        chosen = choose(lines, told)
+        order = choose(ORDER, told)
     if chosen in choices:
         _calls(source, view, choices[chosen], ORDERS[order])
 

@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from analysis.errors import NoDataError
 from analysis.traces import TraceSearch
 from dashboard import answers
+from dashboard.address import Choice, choose
 from dashboard.pages.trace_panel import show_trace
 from dashboard.source import Source
 from dashboard.tables import trace_columns, traces_table
@@ -19,6 +21,9 @@ ORDERS = {
     "latest first": "started_at",
 }
 """What a reader chooses, and by which column that sorts."""
+ORDER = Choice(
+    key="trace_order", label="Order", options=tuple(ORDERS), default="dearest first", width_px=220
+)
 
 
 def show(source: Source, view: View) -> None:
@@ -40,7 +45,14 @@ def show(source: Source, view: View) -> None:
     )
     trace_id = st.query_params.get("trace")
     if trace_id:
+        _chosen_trace(source, view, trace_id)
+
+
+def _chosen_trace(source: Source, view: View, trace_id: str) -> None:
+    try:
         show_trace(source, view, trace_id)
+    except NoDataError:
+        st.text(f"The address asks for trace {trace_id}, which the ledger does not have")
 
 
 def _remember(trace_ids: list[str]) -> None:
@@ -51,6 +63,7 @@ def _remember(trace_ids: list[str]) -> None:
 
 
 def _search() -> TraceSearch:
+    told = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         prefix = st.text_input(
             "Trace id begins with", key="trace_prefix", bind="query-params", width=260
@@ -61,13 +74,7 @@ def _search() -> TraceSearch:
         least_s = st.number_input(
             "Seconds at least", value=None, min_value=0.0, key="least_s", bind="query-params"
         )
-        order = st.selectbox(
-            "Order",
-            list(ORDERS),
-            key="trace_order",
-            bind="query-params",
-            width=220,
-        )
+        order = choose(ORDER, told)
     return TraceSearch(
         prefix=(prefix or "").strip().lower() or None,
         least_cost=least_cost,

@@ -150,7 +150,7 @@ def test_the_line_of_calls_without_an_endpoint_opens_those(page: PageOf) -> None
 
 
 def test_the_calls_without_a_price_say_why(page: PageOf) -> None:
-    opened = page("endpoints", line="without a price")
+    opened = page("endpoints", line="unpriced")
     assert "Showing 1 of 1 calls" in texts(opened)
     assert opened.dataframe[1].value["unpriced_reason"].to_list() == [
         "neither a pool nor a price by the token is known for its model"
@@ -162,6 +162,23 @@ def test_a_trace_of_the_address_is_drawn(page: PageOf) -> None:
     assert not opened.exception
     assert "Showing 4 of 4 traces; choose one below" in texts(opened)
     assert "1 call among 1 span: 100 GPU-seconds, 0.100 USD" in texts(opened)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "asked", "sentence"),
+    [
+        ("overview", "period", "2027-01", "period 2027-01, which has no data; showing 2026-10"),
+        ("overview", "by", "planet", "by planet, which is not known; showing endpoint"),
+        ("endpoints", "line", "/x", "line /x, which has no calls here; showing choose a line"),
+        ("traces", "trace", "nosuch", "trace nosuch, which the ledger does not have"),
+    ],
+)
+def test_what_the_address_asks_for_in_vain_is_said(
+    page: PageOf, name: str, key: str, asked: str, sentence: str
+) -> None:
+    opened = page(name, **{key: asked})
+    assert not opened.exception
+    assert f"The address asks for {sentence}" in texts(opened)
 
 
 def test_a_missing_ledger_says_how_to_make_one(

@@ -64,6 +64,15 @@ def test_a_view_travels_in_its_address(
     assert parse_qs(urlsplit(page.url).query) == {"by": ["team"], "period": ["2026-09"]}
 
 
+def test_a_period_without_data_in_the_address_is_told(served: str, page_of: OpenPage) -> None:
+    page = page_of()
+    page.goto(f"{served}/?period=2027-01")
+    first_number(page)
+    page.wait_for_load_state("networkidle")
+    sentence = "The address asks for period 2027-01, which has no data; showing 2026-10"
+    assert page.get_by_text(sentence).count() == 1
+
+
 def test_from_an_endpoint_to_its_calls_to_the_waterfall_of_one(
     served: str, page_of: OpenPage
 ) -> None:
