@@ -13,8 +13,9 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.columns import TIME_COLUMNS, checked_groups
 from analysis.errors import NoDataError, WrongQuestionError
-from analysis.law import law
-from analysis.lines import MONEY
+from analysis.law import LawLines, law_lines
+from analysis.letters import PICOSECONDS_PER_S
+from analysis.lines import MONEY, Line, lines_frame
 from analysis.money import total
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
 from analysis.selection import Filters
@@ -47,34 +48,53 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     columns = checked_groups(by)
     if set(columns) & set(TIME_COLUMNS):
         raise WrongQuestionError("explain compares two periods; group by no column of time")
-    old = law(ledger, configuration, by=columns, window=before, where=where)
-    new = law(ledger, configuration, by=columns, window=after, where=where)
-    rows = [_explained(*pair) for pair in _pairs(old.frame, new.frame, columns)]
+    old = law_lines(ledger, configuration, by=columns, window=before, where=where)
+    new = law_lines(ledger, configuration, by=columns, window=after, where=where)
+    rows = [_explained(*pair) for pair in _pairs(old, new, columns)]
     if not rows:
         raise NoDataError("neither period has a priced line; give the pools a price per GPU-hour")
     frame = _frame([*rows, *_totals(rows)], columns)
     notes = (
         f"before: {old.window.text()}",
         f"after: {new.window.text()}",
-        *_unpriced_notes(old.frame, new.frame),
+        *_unpriced_notes(old, new),
     )
     return Answer(frame=frame, notes=notes, window=after)
 
 
 def _pairs(
-    old: pl.DataFrame, new: pl.DataFrame, columns: Sequence[str]
+    old: LawLines, new: LawLines, columns: Sequence[str]
 ) -> Iterator[tuple[Row, Row | None, Row | None]]:
     """The priced lines: what both periods share of each, then its row of either, None if absent."""
     keys = list(dict.fromkeys(["line", *columns, "pool", "basis", "currency"]))
-    before, after = (_by_key(frame, keys) for frame in (old, new))
+    before, after = (_by_key(found, keys) for found in (old, new))
     for values in dict.fromkeys([*before, *after]):
         shared = dict(zip(keys, values, strict=True))
         yield shared, before.get(values), after.get(values)
 
 
-def _by_key(frame: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
-    priced = frame.filter(pl.col("cost").is_not_null())
-    return {tuple(row[key] for key in keys): row for row in priced.to_dicts()}
+def _by_key(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
+    """The priced lines by their key, each with `p`: unrounded cost by GPU-seconds."""
+    prices = {_key(line, keys): _price_per_s(line) for line in found.lines if line.cost is not None}
+    priced = lines_frame(found.lines, found.columns).filter(pl.col("cost").is_not_null())
+    rows = [(tuple(row[key] for key in keys), row) for row in priced.to_dicts()]
+    return {key: row | {"p": prices[key]} for key, row in rows}
+
+
+def _key(line: Line, keys: Sequence[str]) -> tuple[Any, ...]:
+    shared = {
+        "line": line.line,
+        "pool": line.pool,
+        "basis": line.basis,
+        "currency": line.currency,
+    }
+    return tuple((shared | dict(line.values))[key] for key in keys)
+
+
+def _price_per_s(line: Line) -> float | None:
+    if line.cost is None or not line.gpu_ps:
+        return None
+    return float(line.cost / line.gpu_ps) * PICOSECONDS_PER_S
 
 
 def _explained(shared: Row, before: Row | None, after: Row | None) -> dict[str, Any]:
@@ -141,8 +161,9 @@ def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
     return frame.sort(order, descending=descending, nulls_last=True)
 
 
-def _unpriced_notes(old: pl.DataFrame, new: pl.DataFrame) -> list[str]:
-    counts = [int(frame.filter(pl.col("cost").is_null())["N"].sum()) for frame in (old, new)]
+def _unpriced_notes(old: LawLines, new: LawLines) -> list[str]:
+    frames = [lines_frame(found.lines, found.columns) for found in (old, new)]
+    counts = [int(frame.filter(pl.col("cost").is_null())["N"].sum()) for frame in frames]
     if not any(counts):
         return []
     before, after = counts

@@ -5,6 +5,7 @@ without a call is an error that says what the ledger has.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from analysis.answer import Answer
 from analysis.columns import checked_groups
@@ -25,6 +26,16 @@ IDLE_FILTERS = {"origin", "pool"}
 """A filter by anything else selects a part of a pool's calls, and idle time belongs to the pool."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawLines:
+    """The lines of an answer before rounding, and what is said beside them."""
+
+    lines: tuple[Line, ...]
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    window: Window
+
+
 def law(
     ledger: Ledger,
     configuration: Configuration,
@@ -40,6 +51,20 @@ def law(
     filtered by more than origin and pool. Columns and units: docs/metrics/law.md. Raises
     `WrongQuestionError` for an unknown column, `NoDataError` where no call is in the window.
     """
+    found = law_lines(ledger, configuration, by=by, window=window, where=where)
+    frame = lines_frame(found.lines, found.columns)
+    return Answer(frame=frame, notes=found.notes, window=found.window)
+
+
+def law_lines(
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    by: Sequence[str] = ("endpoint",),
+    window: Window | None = None,
+    where: Filters | None = None,
+) -> LawLines:
+    """The lines of `law` with their exact costs; raises what it raises."""
     columns = checked_groups(by)
     filters = selected(where)
     connection = ledger.connection
@@ -62,7 +87,7 @@ def law(
         *_line_notes(lines),
         *_pool_notes(rates, sums, filters),
     )
-    return Answer(frame=lines_frame(lines, columns), notes=notes, window=resolved)
+    return LawLines(lines=tuple(lines), columns=tuple(columns), notes=notes, window=resolved)
 
 
 def _has_idle(filters: Filters) -> bool:

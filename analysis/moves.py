@@ -16,7 +16,7 @@ from analysis.decomposition import LETTERS, LawLetters, law_effects, product_eff
 from analysis.money import rounded_to_total
 
 Row = Mapping[str, Any]
-"""One line of `ask law` as a dictionary."""
+"""One line of `ask law` as a dictionary, with its exact price `p` per GPU-second."""
 
 PartialLetters = Mapping[str, float | None]
 
@@ -43,9 +43,8 @@ def _gpu_effects(before: Row, after: Row) -> dict[str, float]:
 
 
 def _letters(row: Row, is_per_call: bool) -> dict[str, float | None]:
-    seconds = row["gpu_seconds"]
     return {
-        "p": float(row["cost"]) / seconds if seconds else None,
+        "p": row["p"],
         "N": row["N"],
         "Tp": row["Tp_s"],
         "L": 1.0 if is_per_call else row["L_tokens"],

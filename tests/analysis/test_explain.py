@@ -156,3 +156,15 @@ def test_columns_of_time_are_refused(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call(0, 1), call(1, 1)], CONFIGURATION)
     with pytest.raises(WrongQuestionError, match="no column of time"):
         explain(ledger, CONFIGURATION, before=MONTHS[0], after=MONTHS[1], by=("day",))
+
+
+def test_a_price_that_did_not_move_has_no_effect_on_the_smallest_bill(ledger_of: LedgerOf) -> None:
+    short, long = call(0, 1), call(1, 1)
+    at = short["started_at"]
+    calls = [
+        short | {"first_token_at": at + 500, "ended_at": at + 1000},
+        long | {"ended_at": long["started_at"] + 5 * 86_400 * S},
+    ]
+    pools = (Pool(name="a", price_per_gpu_hour=Decimal("2.99")),)
+    row = line(explained(ledger_of, calls, Configuration(pools=pools)), "calls")
+    assert row["p_effect"] == 0
