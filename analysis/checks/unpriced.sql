@@ -18,7 +18,13 @@ select
     c.model,
     case
         when p.call_no is not null then 'its pool has no price'
-        when c.timing_quality = 'invalid' then 'its times contradict each other'
+        when c.pool is not null and c.timing_quality = 'invalid'
+            then 'its times contradict each other'
+        when coalesce(c.started_at, c.arrived_at, c.ended_at) is null
+            then 'its times are not known'
+        when c.input_tokens is null then 'its input tokens are not known'
+        when c.output_tokens is null and c.operation <> 'embeddings'
+            then 'its output tokens are not known'
         when c.pool is not null then 'its times are not known'
         else 'no pool and no price by the token'
     end as reason,
@@ -31,7 +37,13 @@ group by
     c.model,
     case
         when p.call_no is not null then 'its pool has no price'
-        when c.timing_quality = 'invalid' then 'its times contradict each other'
+        when c.pool is not null and c.timing_quality = 'invalid'
+            then 'its times contradict each other'
+        when coalesce(c.started_at, c.arrived_at, c.ended_at) is null
+            then 'its times are not known'
+        when c.input_tokens is null then 'its input tokens are not known'
+        when c.output_tokens is null and c.operation <> 'embeddings'
+            then 'its output tokens are not known'
         when c.pool is not null then 'its times are not known'
         else 'no pool and no price by the token'
     end

@@ -140,7 +140,13 @@ select
     case
         when coalesce(s.gpu_cost, t.token_cost) is not null then null
         when s.call_no is not null then 'the pool has no price'
-        when r.timing_quality = 'invalid' then 'its times contradict each other'
+        when r.pool is not null and r.timing_quality = 'invalid'
+            then 'its times contradict each other'
+        when coalesce(r.started_at, r.arrived_at, r.ended_at) is null
+            then 'its times are not known'
+        when r.input_tokens is null then 'its input tokens are not known'
+        when r.output_tokens is null and r.operation <> 'embeddings'
+            then 'its output tokens are not known'
         when r.pool is not null then 'its times are not known'
         else 'neither a pool nor a price by the token is known for its model'
     end as unpriced_reason,

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from analysis.calls import calls
 from ingest.config import Configuration, Pool
 from ingest.ledger import Ledger
@@ -36,7 +38,15 @@ def test_calls_without_a_price_come_first_the_earliest_before_the_others(
         call("1", 0),
         call("2", 10, pool="free"),
         call("3", 20),
-        call("4", 30, pool=None, model="no-such-model", timing_source="stream"),
+        call(
+            "4",
+            30,
+            pool=None,
+            model="no-such-model",
+            timing_source="stream",
+            uncached_input_tokens=1,
+            visible_output_tokens=1,
+        ),
     )
     frame = calls(ledger_of(given, CONFIGURATION), CONFIGURATION, order="unpriced").frame
     assert frame.select("started_at", "unpriced_reason").rows() == [
@@ -48,3 +58,27 @@ def test_calls_without_a_price_come_first_the_earliest_before_the_others(
         ("2026-10-05T00:00:00.000000000+00:00", None),
         ("2026-10-05T00:00:20.000000000+00:00", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"uncached_input_tokens": None}, "its input tokens are not known"),
+        ({"visible_output_tokens": None}, "its output tokens are not known"),
+        ({"arrived_at": None}, "its times are not known"),
+        ({}, "neither a pool nor a price by the token is known for its model"),
+    ],
+)
+def test_the_reason_names_what_is_missing(
+    ledger_of: LedgerOf, columns: dict[str, Any], reason: str
+) -> None:
+    rented = {
+        "call_id": "1",
+        "model": "no-such-model",
+        "arrived_at": MIDNIGHT,
+        "uncached_input_tokens": 1,
+        "visible_output_tokens": 1,
+    }
+    given = {name: value for name, value in (rented | columns).items() if value is not None}
+    frame = calls(ledger_of([given], CONFIGURATION), CONFIGURATION).frame
+    assert frame["unpriced_reason"].to_list() == [reason]
