@@ -10,7 +10,8 @@
 -- identity: known_count + unknown_count = calls that began service in the window; p50 <= p95 <= p99
 
 -- As latency. One pass without a sort: a percentile is the middle of its bucket, within 0.5 % of
--- the value of that rank; a duration of 0 s stands as 0.
+-- the value of that rank; a duration of 0 s stands as 0. The exact form interpolates between two
+-- neighbours instead, so a group of a few calls differs by more.
 with measured as (
     select
         g.value as group_number,
