@@ -231,7 +231,7 @@ class FakeStdin:
         self.buffer = io.BytesIO(content)
 
 
-@pytest.mark.parametrize("packed", [LINE, gzip.compress(LINE)])
+@pytest.mark.parametrize("packed", [LINE, gzip.compress(LINE, mtime=0)])
 def test_standard_input_can_be_read_several_times(
     monkeypatch: pytest.MonkeyPatch, packed: bytes
 ) -> None:
