@@ -68,17 +68,22 @@ def checked_groups(by: Iterable[str]) -> tuple[str, ...]:
     return columns
 
 
-def parsed_filters(conditions: Iterable[str]) -> dict[str, str | None]:
-    """Column to wanted value of conditions such as `endpoint=/chat`; no value means unknown."""
+def parsed_filters(
+    conditions: Iterable[str], known: tuple[str, ...] = FILTER_COLUMNS
+) -> dict[str, str | None]:
+    """Column to wanted value of conditions such as `endpoint=/chat`; no value means unknown.
+
+    Raises `WrongQuestionError` for a column that is none of `known`.
+    """
     filters: dict[str, str | None] = {}
     for condition in conditions:
         column, sign, value = condition.partition("=")
         column = column.strip()
         if not sign:
             raise WrongQuestionError(f"{condition!r} is no condition; write it as column=value")
-        _refuse_unknown(column, FILTER_COLUMNS, "filter by")
+        _refuse_unknown(column, known, "filter by")
         if column in filters:
-            raise WrongQuestionError(f"two conditions on {column!r}; a call has one value there")
+            raise WrongQuestionError(f"two conditions on {column!r}; a row has one value there")
         filters[column] = value.strip() or None
     return filters
 

@@ -11,10 +11,11 @@ import click
 
 from analysis.answer import Answer
 from analysis.calls import ORDERS, calls
-from analysis.columns import nearest, parsed_filters
+from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
 from analysis.errors import WrongQuestionError
 from analysis.latency import latency
 from analysis.law import law
+from analysis.rejects import REJECT_FILTERS, rejects
 from analysis.window import Window
 from gpuledger.asking import (
     by_option,
@@ -29,7 +30,7 @@ from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
-NAMES = ("law", "calls", "latency")
+NAMES = ("law", "calls", "latency", "rejects")
 
 
 @click.command()
@@ -38,7 +39,7 @@ NAMES = ("law", "calls", "latency")
 @where_option
 @window_options
 @click.option("--order", default=ORDERS[0], show_default=True, help=f"calls: {', '.join(ORDERS)}.")
-@click.option("--limit", type=click.IntRange(min=1), help="calls: at most so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="calls, rejects: at most so many.")
 @ledger_option
 @config_option
 @format_option
@@ -54,7 +55,8 @@ def ask(
         question = _prepared(name, configuration, asked)
         with open_current(ledger_path, configuration) as ledger:
             answer = question(ledger)
-    print_answer(answer, output_format, title=f"{name}, {answer.window.text()}")
+    title = name if name == "rejects" else f"{name}, {answer.window.text()}"
+    print_answer(answer, output_format, title=title)
 
 
 def _prepared(
@@ -65,8 +67,11 @@ def _prepared(
         raise WrongQuestionError(f"there is no question {name!r}; {nearest(name, NAMES)}")
     timezone = asked["timezone"] or configuration.timezone
     window = Window.parse(asked["since"], asked["until"], timezone)
-    where = parsed_filters(asked["where"])
+    filterable = REJECT_FILTERS if name == "rejects" else FILTER_COLUMNS
+    where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]
+    if name == "rejects":
+        return lambda ledger: rejects(ledger, window=window, where=where, limit=limit)
     if name == "calls":
         return lambda ledger: calls(
             ledger, configuration, window=window, where=where, order=order, limit=limit

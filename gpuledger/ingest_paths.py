@@ -142,18 +142,32 @@ def _tell(results: Sequence[DeliveryResult]) -> None:
         if result.error is not None:
             what = "not read by itself" if result.is_companion else "not read"
             click.echo(f"{what}: {result.source}: {result.error}", err=True)
-        for reason in result.reject_reasons:
-            click.echo(
-                f"rejected: {result.source}: {reason.count} × {reason.reason} "
-                f"(first: {reason.first_position})",
-                err=True,
-            )
+        _tell_rejects(result)
+    if any(_rejected_count(result) for result in results):
+        click.echo("each rejected record: see `gpuledger ask rejects`", err=True)
+
+
+def _tell_rejects(result: DeliveryResult) -> None:
+    """Each reason once, the most frequent first, and how many records have yet another."""
+    for reason in result.reject_reasons:
+        click.echo(
+            f"rejected: {result.source}: {reason.count:,} × {reason.reason} "
+            f"(first: {reason.first_position})",
+            err=True,
+        )
+    more = _rejected_count(result) - sum(reason.count for reason in result.reject_reasons)
+    if more:
+        click.echo(f"rejected: {result.source}: {more:,} more for other reasons", err=True)
+
+
+def _rejected_count(result: DeliveryResult) -> int:
+    return 0 if result.counts is None else result.counts.rejected
 
 
 def _exit_code(results: Sequence[DeliveryResult], *, strict: bool) -> ExitCode:
     if any(result.error is not None and not result.is_companion for result in results):
         return ExitCode.NOT_USABLE
-    if strict and any(result.counts and result.counts.rejected for result in results):
+    if strict and any(_rejected_count(result) for result in results):
         return ExitCode.RECORDS_REJECTED
     return ExitCode.DONE
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "law_detailed": "gpuledger ask law --by day",
     "calls": "gpuledger ask calls",
     "latency": "gpuledger ask latency --by COLUMN",
+    "rejects": "gpuledger ask rejects",
     "latency_histogram": "gpuledger ask latency --by COLUMN",
     "trace": "gpuledger trace ID",
     "identities": "gpuledger trace ID",
