@@ -4,7 +4,7 @@ Owns the one way in which Python values become rows. Refuses nothing by the batc
 does not fit its column, that record alone is set aside with the reason.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +57,15 @@ def _misfit(row: Row, schema: pa.Schema) -> str | None:
     return None
 
 
-def append(connection: Connection, statement: str, arriving: pa.Table) -> None:
-    """Run `statement`, which reads the rows of `arriving` under that name."""
+def append(
+    connection: Connection,
+    statement: str,
+    arriving: pa.Table,
+    values: Mapping[str, object] | None = None,
+) -> None:
+    """Run `statement`, which reads the rows of `arriving` under that name, and `values` by name."""
     connection.register("arriving", arriving)
     try:
-        connection.execute(statement)
+        connection.execute(statement, values)
     finally:
         connection.unregister("arriving")

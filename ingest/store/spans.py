@@ -40,7 +40,6 @@ SPAN_COLUMNS: dict[str, pa.DataType] = {
     "events": pa.string(),
     "fullness": pa.int32(),
     "digest": pa.string(),
-    "delivery_id": pa.int64(),
 }
 SPAN_SCHEMA = pa.schema(SPAN_COLUMNS)
 
@@ -55,6 +54,23 @@ def stage_spans(
 ) -> list[Reject]:
     """Put `stored` beside the ledger, weighed by `spans` as received; what could not be put.
 
+    The two sequences are parallel, as `span_table` takes them.
+    """
+    table, rejects = span_table(spans, stored, key=key)
+    stage_span_table(connection, table, delivery_id=delivery_id)
+    return rejects
+
+
+def stage_span_table(connection: Connection, table: pa.Table, *, delivery_id: int) -> None:
+    """Put the rows of `table`, as `span_table` makes it, beside the ledger."""
+    append(connection, statement("spans_append"), table, {"delivery_id": delivery_id})
+
+
+def span_table(
+    spans: Sequence[Span], stored: Sequence[Span], *, key: bytes
+) -> tuple[pa.Table, list[Reject]]:
+    """`stored` as rows of `SPAN_SCHEMA`, weighed by `spans` as received; and what fits no row.
+
     The two sequences are parallel; `stored` is what the privacy setting leaves of each span.
     Fullness and digest are of the span as received, so that the setting decides no contest.
     """
@@ -64,16 +80,15 @@ def stage_spans(
     kept: list[Span] = []
     for span, clean in zip(spans, stored, strict=True):
         try:
-            rows.append(_row(span, clean, resources, delivery_id, key))
+            rows.append(_row(span, clean, resources, key))
             kept.append(span)
         except orjson.JSONEncodeError as error:
             rejects.append(_reject(span, f"it holds a value that is no JSON: {error}"))
     table, unfit = fitting_table(rows, SPAN_SCHEMA)
-    append(connection, statement("spans_append"), table)
-    return rejects + [_reject(kept[row.index], row.reason) for row in unfit]
+    return table, rejects + [_reject(kept[row.index], row.reason) for row in unfit]
 
 
-def _row(span: Span, clean: Span, resources: dict[int, bytes], delivery_id: int, key: bytes) -> Row:
+def _row(span: Span, clean: Span, resources: dict[int, bytes], key: bytes) -> Row:
     resource = resources.get(id(span.resource))
     if resource is None:
         resource = resources[id(span.resource)] = _json(span.resource)
@@ -110,7 +125,6 @@ def _row(span: Span, clean: Span, resources: dict[int, bytes], delivery_id: int,
         events if clean is span else _events_json(clean.events),
         _fullness(span),
         f"{_usage_tokens(span.attributes):012x}{content.hexdigest()}",
-        delivery_id,
     )
 
 

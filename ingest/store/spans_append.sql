@@ -1,3 +1,6 @@
 -- Spans of one batch join the others that wait.
 insert into staged_spans by name
-select * from arriving;
+select
+    *,
+    cast($delivery_id as bigint) as delivery_id
+from arriving;
