@@ -12,27 +12,21 @@ from hashlib import sha256
 
 import msgspec
 
-from ingest.calls.derive import derive_trace
-from ingest.charging import charge, mark_stale
+from ingest.charging import charge
 from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
-from ingest.ledger import Connection, Ledger
+from ingest.ledger import Ledger
 from ingest.readers import reader_named, recognise
 from ingest.readers.reader import Reader
-from ingest.records import Batch, Span
-from ingest.redact import Redaction
-from ingest.store.calls import CallStage, merge_calls
+from ingest.stage import Stage
 from ingest.store.deliveries import (
     Delivery,
     DeliveryCounts,
     RejectReason,
     keep_delivery,
-    keep_rejects,
     next_delivery_id,
     reject_reasons,
 )
-from ingest.store.derived import stage_derived
-from ingest.store.spans import merge_spans, spans_of_touched_traces, stage_spans
 from ingest.store.statements import statement
 
 Progress = Callable[[Source], None]
@@ -43,12 +37,6 @@ Clock = Callable[[], int]
 
 MAP_FACT = "map_digest"
 """The ledger's fact that tells with which `[map]` its calls were derived."""
-
-MAX_KEY_BYTES = 64
-"""More of a key the digest of a span's content does not take."""
-
-TOUCHED_CALLS = "touched_calls"
-"""The temp table of calls that entered the ledger or left it, for charging."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +127,7 @@ def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument
             checksum=source.checksum,
             delivered_at=clock(),
         )
-        stage = _Stage(connection, delivery.delivery_id, configuration)
+        stage = Stage(connection, delivery.delivery_id, configuration)
         for batch in reader.read(source):
             stage.take(batch)
             if progress is not None:
@@ -157,7 +145,7 @@ def is_mapped(ledger: Ledger, configuration: Configuration) -> bool:
 def derive_again(ledger: Ledger, configuration: Configuration) -> None:
     """Derive the calls of every trace of the ledger again, as `configuration` maps them now."""
     with ledger.transaction() as connection:
-        stage = _Stage(connection, next_delivery_id(connection) - 1, configuration)
+        stage = Stage(connection, next_delivery_id(connection) - 1, configuration)
         connection.execute(statement("traces_touch_all"))
         stage.settle()
         ledger.set_fact(MAP_FACT, _map_digest(configuration))
@@ -165,59 +153,3 @@ def derive_again(ledger: Ledger, configuration: Configuration) -> None:
 
 def _map_digest(configuration: Configuration) -> str:
     return sha256(msgspec.json.encode(configuration.map, order="sorted")).hexdigest()
-
-
-class _Stage:
-    """One delivery's records on their way: taken batch by batch, settled together."""
-
-    def __init__(
-        self, connection: Connection, delivery_id: int, configuration: Configuration
-    ) -> None:
-        connection.execute(statement("stage"))
-        self._connection = connection
-        self._delivery_id = delivery_id
-        self._configuration = configuration
-        self._redaction = Redaction(configuration)
-        self._key = (configuration.hash_key or "").encode()[:MAX_KEY_BYTES]
-        self._calls = CallStage(connection, delivery_id)
-        self._rejected_count = 0
-
-    def take(self, batch: Batch) -> None:
-        """Put the records of `batch` beside the ledger, its rejects into it."""
-        clean = self._redaction.spans(batch.spans)
-        rejects = stage_spans(
-            self._connection,
-            batch.spans,
-            clean,
-            delivery_id=self._delivery_id,
-            key=self._key,
-        )
-        calls = [self._redaction.call(call) for call in batch.calls]
-        rejects += self._calls.add(calls, is_derived=False)
-        rejects += [self._redaction.reject(reject) for reject in batch.rejects]
-        keep_rejects(self._connection, self._delivery_id, rejects)
-        self._rejected_count += len(rejects)
-
-    def settle(self) -> DeliveryCounts:
-        """Merge what was taken into the ledger, derive the touched traces, mark charges stale."""
-        spans = merge_spans(self._connection)
-        for traces in spans_of_touched_traces(self._connection):
-            self._derive(traces)
-        calls = merge_calls(self._connection)
-        mark_stale(self._connection, TOUCHED_CALLS)
-        self._connection.execute(statement("unstage"))
-        read = spans.read + calls.read
-        new = spans.new + calls.new
-        return DeliveryCounts(
-            read=read + self._rejected_count,
-            new=new,
-            duplicate=read - new,
-            rejected=self._rejected_count,
-            conflict=spans.conflict + calls.conflict,
-        )
-
-    def _derive(self, traces: Sequence[Sequence[Span]]) -> None:
-        derived = [derive_trace(spans, self._configuration) for spans in traces]
-        calls = [self._redaction.call(call) for trace in derived for call in trace.calls]
-        self._calls.add(calls, is_derived=True)
-        stage_derived(self._connection, derived, self._delivery_id)

@@ -55,34 +55,36 @@ def _records(source: Source) -> Iterator[Span | Reject]:
     framing = "none" if found is None else found[0]
     with source.open() as stream:
         if framing == "none":
-            yield from _message(stream, "", source)
+            try:
+                yield from records_of_message(stream)
+            except RecordError as error:
+                raise source.refusal(f"no OTLP protobuf: {error}") from error
             return
         number = 0
         try:
             for number, (message, missing_bytes) in enumerate(framed_messages(stream, framing), 1):
-                yield from _framed(message, missing_bytes, f"message {number}", source)
+                yield from _framed(message, missing_bytes, f"message {number}")
         except ValueError as error:
             yield rejected(f"message {number + 1}", error)
 
 
-def _framed(
-    message: bytes, missing_bytes: int, position: str, source: Source
-) -> Iterator[Span | Reject]:
+def _framed(message: bytes, missing_bytes: int, position: str) -> Iterator[Span | Reject]:
     if message.startswith(b"{"):
         try:
             yield from spans_of_document(Document(position, loads(message)))
         except ValueError as error:
             yield rejected(position, error, message)
         return
-    yield from _message(io.BytesIO(message), f"{position}, ", source)
+    yield from records_of_message(io.BytesIO(message), f"{position}, ")
     if missing_bytes:
         yield rejected(position, f"truncated: {missing_bytes:,} bytes are missing")
 
 
-def _message(stream: BinaryIO, prefix: str, source: Source) -> Iterator[Span | Reject]:
-    """The spans of one message, a resource at a time.
+def records_of_message(stream: BinaryIO, prefix: str = "") -> Iterator[Span | Reject]:
+    """The spans of one export request, a resource at a time; what is damaged is rejected.
 
-    Raises `UnreadableSourceError` where not even the first bytes are protobuf.
+    `prefix` stands before each position. Raises `RecordError` where there is none and not even
+    the first bytes are protobuf.
     """
     index = 0
     try:
@@ -93,7 +95,7 @@ def _message(stream: BinaryIO, prefix: str, source: Source) -> Iterator[Span | R
                 index += 1
     except ValueError as error:
         if index == 0 and not prefix:
-            raise source.refusal(f"no OTLP protobuf: {error}") from error
+            raise RecordError(str(error)) from error
         yield rejected(f"{prefix}resourceSpans[{index}]", error)
 
 

@@ -15,7 +15,6 @@ from ingest.store.arrow import append, arrow_table
 from ingest.store.statements import statement
 
 REJECT_COLUMNS: dict[str, pa.DataType] = {
-    "delivery_id": pa.int64(),
     "position": pa.string(),
     "reason": pa.string(),
     "record": pa.string(),
@@ -73,11 +72,18 @@ def next_delivery_id(connection: Connection) -> int:
 
 def keep_rejects(connection: Connection, delivery_id: int, rejects: Sequence[Reject]) -> None:
     """Store what could not be taken; the records have passed the privacy setting."""
-    rows = [
-        (delivery_id, _storable(r.position), _storable(r.reason), _storable(r.record))
-        for r in rejects
-    ]
-    append(connection, statement("rejects_append"), arrow_table(rows, REJECT_SCHEMA))
+    keep_rejects_table(connection, delivery_id, rejects_table(rejects))
+
+
+def rejects_table(rejects: Sequence[Reject]) -> pa.Table:
+    """`rejects` as rows that can be stored."""
+    rows = [(_storable(r.position), _storable(r.reason), _storable(r.record)) for r in rejects]
+    return arrow_table(rows, REJECT_SCHEMA)
+
+
+def keep_rejects_table(connection: Connection, delivery_id: int, table: pa.Table) -> None:
+    """Store the rows of `table`, as `rejects_table` makes it."""
+    append(connection, statement("rejects_append"), table, {"delivery_id": delivery_id})
 
 
 def keep_delivery(connection: Connection, delivery: Delivery, counts: DeliveryCounts) -> None:

@@ -1,3 +1,6 @@
--- Records that could not be taken.
+-- Records that could not be taken, with the reason of each.
 insert into rejects by name
-select * from arriving;
+select
+    *,
+    cast($delivery_id as bigint) as delivery_id
+from arriving;

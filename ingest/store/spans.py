@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from ingest.config import Configuration
 from ingest.ledger import Connection
 from ingest.records import Json, Reject, Span, SpanEvent
 from ingest.store.arrow import Row, append, fitting_table
@@ -22,6 +23,8 @@ CHUNK_SPANS = 20_000
 """Spans that are held in memory while calls are derived; a larger trace is held whole."""
 
 MAX_USAGE = 16**12 - 1
+MAX_KEY_BYTES = 64
+"""More of a key the digest of a span's content does not take."""
 
 SPAN_COLUMNS: dict[str, pa.DataType] = {
     "trace_id": pa.string(),
@@ -42,6 +45,11 @@ SPAN_COLUMNS: dict[str, pa.DataType] = {
     "digest": pa.string(),
 }
 SPAN_SCHEMA = pa.schema(SPAN_COLUMNS)
+
+
+def digest_key(configuration: Configuration) -> bytes:
+    """The key of the digests of spans: that of the configured hashes."""
+    return (configuration.hash_key or "").encode()[:MAX_KEY_BYTES]
 
 
 def stage_spans(

@@ -1,0 +1,92 @@
+"""One delivery's records between the reader and the ledger.
+
+Owns the staging tables and the order in which they are merged: spans, then what is derived from
+their traces, then calls. Refuses to open a transaction: whoever delivers does.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ingest.calls.derive import derive_trace
+from ingest.charging import mark_stale
+from ingest.config import Configuration
+from ingest.ledger import Connection
+from ingest.records import Batch, Span
+from ingest.redact import Redaction
+from ingest.store.calls import CallStage, merge_calls
+from ingest.store.deliveries import DeliveryCounts, keep_rejects, keep_rejects_table
+from ingest.store.derived import stage_derived
+from ingest.store.spans import (
+    digest_key,
+    merge_spans,
+    spans_of_touched_traces,
+    stage_span_table,
+    stage_spans,
+)
+from ingest.store.statements import statement
+
+TOUCHED_CALLS = "touched_calls"
+"""The temp table of calls that entered the ledger or left it, for charging."""
+
+
+class Stage:
+    """One delivery's records on their way: taken batch by batch, settled together."""
+
+    def __init__(
+        self, connection: Connection, delivery_id: int, configuration: Configuration
+    ) -> None:
+        connection.execute(statement("stage"))
+        self._connection = connection
+        self._delivery_id = delivery_id
+        self._configuration = configuration
+        self._redaction = Redaction(configuration)
+        self._key = digest_key(configuration)
+        self._calls = CallStage(connection, delivery_id)
+        self._rejected_count = 0
+
+    def take(self, batch: Batch) -> None:
+        """Put the records of `batch` beside the ledger, its rejects into it."""
+        clean = self._redaction.spans(batch.spans)
+        rejects = stage_spans(
+            self._connection,
+            batch.spans,
+            clean,
+            delivery_id=self._delivery_id,
+            key=self._key,
+        )
+        calls = [self._redaction.call(call) for call in batch.calls]
+        rejects += self._calls.add(calls, is_derived=False)
+        rejects += [self._redaction.reject(reject) for reject in batch.rejects]
+        keep_rejects(self._connection, self._delivery_id, rejects)
+        self._rejected_count += len(rejects)
+
+    def take_rows(self, spans: pa.Table, rejects: pa.Table) -> None:
+        """Put rows beside the ledger that were made, and redacted, when they were received."""
+        stage_span_table(self._connection, spans, delivery_id=self._delivery_id)
+        keep_rejects_table(self._connection, self._delivery_id, rejects)
+        self._rejected_count += rejects.num_rows
+
+    def settle(self) -> DeliveryCounts:
+        """Merge what was taken into the ledger, derive the touched traces, mark charges stale."""
+        spans = merge_spans(self._connection)
+        for traces in spans_of_touched_traces(self._connection):
+            self._derive(traces)
+        calls = merge_calls(self._connection)
+        mark_stale(self._connection, TOUCHED_CALLS)
+        self._connection.execute(statement("unstage"))
+        read = spans.read + calls.read
+        new = spans.new + calls.new
+        return DeliveryCounts(
+            read=read + self._rejected_count,
+            new=new,
+            duplicate=read - new,
+            rejected=self._rejected_count,
+            conflict=spans.conflict + calls.conflict,
+        )
+
+    def _derive(self, traces: Sequence[Sequence[Span]]) -> None:
+        derived = [derive_trace(spans, self._configuration) for spans in traces]
+        calls = [self._redaction.call(call) for trace in derived for call in trace.calls]
+        self._calls.add(calls, is_derived=True)
+        stage_derived(self._connection, derived, self._delivery_id)
