@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ingest.charging.statements import statement
-from ingest.ledger import Connection
+from ingest.ledger import Connection, Ledger
+
+VERSION_FACT = "charging_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,13 @@ def mark_stale(connection: Connection, touched: str) -> None:
     """
     connection.execute(statement("touched_partitions"), {"touched": touched})
     connection.execute(statement("partitions_mark"))
+
+
+def mark_other_version(ledger: Ledger, version: int) -> None:
+    """Mark every partition stale where charges were made by another version of the formula."""
+    if ledger.fact(VERSION_FACT) != str(version):
+        ledger.connection.execute(statement("partitions_mark_all"))
+        ledger.set_fact(VERSION_FACT, str(version))
 
 
 def has_stale_partitions(connection: Connection) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ingest.charging.partitions import mark_stale
+from ingest.charging.partitions import mark_other_version, mark_stale
 from ingest.charging.pieces import DAY_NS
 from ingest.charging.rates import Rate, Stretch, charged_differently, configured_rates
 from ingest.charging.statements import statement
@@ -55,6 +55,7 @@ def apply_configuration(ledger: Ledger, configuration: Configuration) -> None:
         digest = configuration_digest(configuration)
         if ledger.fact(DIGEST_FACT) == digest:
             return
+        mark_other_version(ledger, CHARGING_VERSION)
         _replace_budgets(connection, configuration)
         prices_digest = _digest(token_part(configuration))
         if ledger.fact(PRICES_FACT) != prices_digest:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.charging import charge, is_charging_current
+from ingest.charging import charge, is_charging_current, pools
 from ingest.config import Configuration, Pool
 
 S = 1_000_000_000
@@ -120,6 +120,18 @@ def test_only_the_touched_replica_and_day_are_charged_again(calls: Any, call: An
     assert not is_charging_current(calls.ledger, CONFIGURATION)
     again = charge(calls.ledger, CONFIGURATION)
     assert (again.partitions, again.pieces) == (1, 2)
+
+
+def test_what_another_version_of_the_formula_charged_is_charged_again(
+    calls: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls.deliver(timed(call, "x", NOON, NOON + S, NOON + 2 * S))
+    calls.charge(CONFIGURATION)
+    monkeypatch.setattr(pools, "CHARGING_VERSION", pools.CHARGING_VERSION + 1)
+    assert not is_charging_current(calls.ledger, CONFIGURATION)
+    assert charge(calls.ledger, CONFIGURATION).partitions == 1
+    assert is_charging_current(calls.ledger, CONFIGURATION)
+    assert charge(calls.ledger, CONFIGURATION).partitions == 0
 
 
 def test_a_withdrawn_call_leaves_no_charge_and_no_share(calls: Any, call: Any) -> None:
