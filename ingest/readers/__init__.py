@@ -16,7 +16,9 @@ from ingest.readers.openinference_span import OpenInferenceSpan
 from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
 from ingest.readers.otlp_protobuf import OtlpProtobuf
 from ingest.readers.reader import Reader
+from ingest.readers.sdk_console import SdkConsole
 from ingest.readers.vllm_lifecycle import VllmLifecycle
+from ingest.readers.zipkin import Zipkin
 
 READERS: tuple[Reader, ...] = (
     OtlpJsonLines(),
@@ -24,6 +26,8 @@ READERS: tuple[Reader, ...] = (
     OtlpProtobuf(),
     OpenInferenceSpan(),
     JaegerJson(),
+    SdkConsole(),
+    Zipkin(),
     VllmLifecycle(),
     AzureLlmTrace(),
     Mooncake(),

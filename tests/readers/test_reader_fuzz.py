@@ -24,6 +24,8 @@ SAMPLES = {
     "otlp-jsonl": "otlp.jsonl",
     "openinference-span": "openinference-span.json",
     "jaeger-json": "jaeger.json",
+    "otel-console": "otel-console.json",
+    "zipkin": "zipkin.json",
     "vllm-lifecycle": "vllm/requests.jsonl",
     "azure-llm-trace": "azure.csv",
     "mooncake": "mooncake.jsonl",

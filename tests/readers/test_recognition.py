@@ -16,6 +16,9 @@ FORMAT_OF = {
     "otlp.jsonl": "otlp-jsonl",
     "openinference-span.json": "openinference-span",
     "jaeger.json": "jaeger-json",
+    "otel-console.json": "otel-console",
+    "otel-console-js.json": "otel-console",
+    "zipkin.json": "zipkin",
     "vllm/requests.jsonl": "vllm-lifecycle",
     "azure.csv": "azure-llm-trace",
     "mooncake.jsonl": "mooncake",
@@ -66,7 +69,6 @@ def test_traces_after_logs_in_one_file_are_recognised(source_of) -> None:
     [
         (b'{"resourceLogs": []}', "OTLP logs, not traces"),
         (b'{"resource_metrics": []}', "OTLP metrics, not traces"),
-        (b'[{"traceId": "1", "localEndpoint": {}}]', "Zipkin spans"),
         (b'{"zebra": 1, "ape": {"inner": 2}}', "JSON with the keys ape, zebra"),
         (b"a,b,c\n1,2,3\n", "text beginning 'a,b,c'"),
         (b"\x01\x02\x03\xff\xfe\xfd", "binary data beginning 01 02 03 ff fe fd"),

@@ -154,6 +154,8 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "mooncake": 1,
         "openinference-span": 8,
         "jaeger-json": 1,
+        "otel-console": 5,
+        "zipkin": 1,
         "otlp-json": 29,
         "otlp-protobuf": 27,
     }
