@@ -43,7 +43,7 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     A row a group, one of idle time per pool, and one `total` in each currency: `cost_from`,
     `cost_to`, `change`, and `<letter>_effect` for each letter, all in money. `tokens_effect` is
     of tokens per call, for what is priced by the token. Raises `NoDataError` where either period
-    has no call.
+    has neither a call nor a provisioned GPU-second.
     """
     columns = checked_groups(by)
     if set(columns) & set(TIME_COLUMNS):
@@ -57,6 +57,7 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     notes = (
         f"before: {old.window.text()}",
         f"after: {new.window.text()}",
+        *(found.only_idle for found in (old, new) if found.only_idle is not None),
         *_unpriced_notes(old, new),
     )
     return Answer(frame=frame, notes=notes, window=after)

@@ -1,7 +1,7 @@
 """How far the ledger's calls reach, and what a window without bounds therefore is.
 
 Owns the default window: from the first service start to the last end, of the calls whose times do
-not contradict each other. Refuses an answer about a stretch of time in which nothing happened.
+not contradict each other. Refuses an answer about calls where there is none.
 """
 
 from dataclasses import dataclass, replace
@@ -37,8 +37,9 @@ def extent_of(connection: Connection, filters: Filters) -> Extent:
 
 
 def _observed(connection: Connection, filters: Filters) -> Extent:
-    origins = set(read_cohorts(connection, {})["origin"])
-    if origins == {filters["origin"]}:
+    cohorts = read_cohorts(connection, {})
+    is_own = (pl.col("origin") == filters["origin"]) & (pl.col("timing_quality") != "invalid")
+    if cohorts.select(is_own.all()).item():
         return Extent(**run_question(connection, question_named("extent")).row(0, named=True))
     rows = run_question(connection, question_named("extent_by_origin"))
     own = rows.filter(pl.col("origin") == filters["origin"]).drop("origin").to_dicts()
@@ -67,14 +68,20 @@ def bounded(connection: Connection, window: Window, filters: Filters) -> Window:
 
 def no_calls(connection: Connection, window: Window, filters: Filters) -> NoDataError:
     """The error for a selection without a call; it says what the ledger holds instead."""
+    return NoDataError(no_calls_text(connection, window, filters))
+
+
+def no_calls_text(connection: Connection, window: Window, filters: Filters) -> str:
+    """That no call is in `window`, and how far the ledger's calls reach, in words."""
     extent = extent_of(connection, filters)
     asked = f"no calls with {filter_text(filters)} from {window.text()}"
     if extent.call_count == 0:
-        return NoDataError(f"{asked}: the ledger has none of that origin; ingest some first")
+        return f"{asked}: the ledger has none of that origin; ingest some first"
     if extent.first_at is None or extent.last_at is None:
-        return NoDataError(f"{asked}: no call of the ledger tells its time")
+        return f"{asked}: no call of the ledger tells its time"
     first = instant_text(extent.first_at, window.timezone)
     last = instant_text(extent.last_at, window.timezone)
-    return NoDataError(
-        f"{asked}: the ledger's {counted(extent.call_count, 'call')} reach from {first} to {last}"
+    reach = "reaches" if extent.call_count == 1 else "reach"
+    return (
+        f"{asked}: the ledger's {counted(extent.call_count, 'call')} {reach} from {first} to {last}"
     )

@@ -61,11 +61,10 @@ def summary_of(frame: pl.DataFrame, currency: str) -> Summary:
 
 def trust_sentence(summary: Summary) -> str:
     """How far the figures can be trusted: measured, estimated, unpriced."""
-    estimated = summary.estimated_ratio
-    measured = None if estimated is None else 1 - estimated
-    of_time = "of the calls' GPU-seconds are measured"
-    parts = [f"{ratio_text(measured)} {of_time}, {ratio_text(estimated)} estimated"]
-    if summary.unpriced_calls_count:
+    parts = [_measured_text(summary.estimated_ratio)]
+    if not summary.calls_count and not summary.gpu_seconds - summary.idle_gpu_seconds:
+        parts = ["No call was made; the cost is that of provisioned GPUs"]
+    elif summary.unpriced_calls_count:
         parts.append(
             f"{counted(summary.unpriced_calls_count, 'call')} with "
             f"{counted(summary.unpriced_tokens, 'token')} without a price, not in the cost"
@@ -77,6 +76,12 @@ def trust_sentence(summary: Summary) -> str:
         for currency, amount in summary.other_costs.items()
     ]
     return "; ".join(parts) + "."
+
+
+def _measured_text(estimated: float | None) -> str:
+    measured = None if estimated is None else 1 - estimated
+    of_time = "of the calls' GPU-seconds are measured"
+    return f"{ratio_text(measured)} {of_time}, {ratio_text(estimated)} estimated"
 
 
 def _estimated_ratio(calls: pl.DataFrame) -> float | None:

@@ -147,9 +147,37 @@ def test_decode_without_known_output_moves_by_decode_per_call(ledger_of: LedgerO
     assert row["L_effect"] == 0
 
 
-def test_a_month_without_calls_says_what_the_ledger_has(ledger_of: LedgerOf) -> None:
-    with pytest.raises(NoDataError, match="reach from 2026-10-02"):
-        explained(ledger_of, [call(1, 1)])
+def test_a_month_with_neither_calls_nor_a_pool_says_what_the_ledger_has(
+    ledger_of: LedgerOf,
+) -> None:
+    since_october = Configuration(pools=POOLS[1:])
+    with pytest.raises(NoDataError, match="the ledger's 1 call reaches from 2026-10-02"):
+        explained(ledger_of, [call(1, 1)], since_october)
+
+
+def test_after_a_month_of_idle_time_alone_endpoints_are_new_and_the_parts_add_up(
+    ledger_of: LedgerOf,
+) -> None:
+    before, after = MONTHS
+    ledger = ledger_of([call(1, 1), call(1, 2, endpoint="/rag")], CONFIGURATION)
+    answer = explain(ledger, CONFIGURATION, before=before, after=after)
+    found = [(row["line"], row["endpoint"], row["change"]) for row in answer.frame.to_dicts()]
+    # October has 24 hours more than September; 10 s of it are busy.
+    assert found == [
+        ("idle", None, 24 * Decimal("3.6") - Decimal("0.010")),
+        ("new", "/chat", Decimal("0.005")),
+        ("new", "/rag", Decimal("0.005")),
+        ("total", None, 24 * Decimal("3.6")),
+    ]
+    assert any(note.startswith("no calls with origin=production from 2026-09") for note in
+               answer.notes)  # fmt: skip
+
+
+def test_before_a_month_of_idle_time_alone_endpoints_are_retired(ledger_of: LedgerOf) -> None:
+    frame = explained(ledger_of, [call(0, 1)])
+    assert line(frame, "retired")["change"] == Decimal("-0.005")
+    assert line(frame, "idle")["change"] == 24 * Decimal("3.6") + Decimal("0.005")
+    assert line(frame, "total")["change"] == 24 * Decimal("3.6")
 
 
 def test_columns_of_time_are_refused(ledger_of: LedgerOf) -> None:

@@ -253,7 +253,7 @@ def test_output_that_is_not_told_is_taken_as_the_mean_of_the_others(ledger_of: L
 def test_a_window_without_a_call_says_what_the_ledger_has(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(OVERLAPPING, CONFIGURATION)
     with pytest.raises(NoDataError, match=r"from 2026-10-05T00:00:00.* to 2026-10-05T00:00:06"):
-        law(ledger, CONFIGURATION, window=Window.month("2026-11", "UTC"))
+        law(ledger, CONFIGURATION, window=QUARTER, where={"endpoint": "/none"})
 
 
 def test_a_column_that_does_not_exist_is_refused_with_the_nearest(ledger_of: LedgerOf) -> None:

@@ -20,6 +20,7 @@ CONFIGURATION = """
 [[pools]]
 name = "a"
 price_per_gpu_hour = "3.60"
+from = 2026-08-01T00:00:00Z
 """
 
 
@@ -111,7 +112,7 @@ def test_table_csv_and_json_have_the_same_cells(folder: Path) -> None:
         (("ask", "law", "--since", "2025-01", "--until", "2025-02"), 4, "reach from 2026-09-01"),
         (("ask", "law", "--where", "endpoint=/none"), 4, "no calls with origin=production, endp"),
         (("ask", "law", "--ledger", "none.duckdb"), 4, "no ledger at none.duckdb"),
-        (("explain", "--from", "2026-09", "--to", "2026-12"), 4, "no calls with"),
+        (("explain", "--from", "2026-07", "--to", "2026-09"), 4, "no calls with"),
         (("explain", "--from", "2026-9", "--to", "2026-10"), 2, "'2026-9' is no month"),
         (("trace", "zz"), 4, "no trace and no call begins with 'zz'"),
     ],
@@ -148,6 +149,26 @@ def test_explain_adds_up(folder: Path) -> None:
     rows = json.loads(done.stdout, parse_float=Decimal)
     parts = [row["change"] for row in rows if row["line"] != "total"]
     assert sum(parts) == rows[-1]["change"] == 24 * Decimal("3.6")
+
+
+def test_a_month_without_calls_costs_what_was_provisioned(folder: Path) -> None:
+    done = run(folder, "ask", "law", "--since", "2026-12", "--until", "2027-01", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    lines = json.loads(done.stdout, parse_float=Decimal)
+    assert [(row["line"], row["gpu_seconds"], row["cost"]) for row in lines] == [
+        ("idle", 744 * 3600, 744 * Decimal("3.6"))
+    ]
+    assert "the ledger's 8 calls reach from 2026-09-01" in done.stderr
+
+
+def test_explain_compares_with_a_month_without_calls(folder: Path) -> None:
+    done = run(folder, "explain", "--from", "2026-12", "--to", "2026-09", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout, parse_float=Decimal)
+    assert {row["line"] for row in rows} == {"idle", "new", "total"}
+    parts = [row["change"] for row in rows if row["line"] != "total"]
+    assert sum(parts) == rows[-1]["change"] == -24 * Decimal("3.6")
+    assert "no calls with origin=production from 2026-12-01" in done.stderr
 
 
 def test_a_sound_ledger_passes_and_a_broken_one_has_exit_code_one(folder: Path) -> None:

@@ -69,6 +69,15 @@ def test_a_range_of_days_includes_both_ends_and_is_compared_with_the_days_before
     assert metrics(app)["Cost"] == "7.20 USD"
 
 
+def test_days_without_calls_show_what_was_provisioned(app: AppTest) -> None:
+    app.query_params.update({"period": "days", "from": "2026-10-10", "to": "2026-10-12"})
+    app.run()
+    assert not app.exception
+    # Three hours at 3.60.
+    assert metrics(app)["Cost"] == metrics(app)["Idle"] == "10.80 USD"
+    assert texts(app)[0] == "No call was made; the cost is that of provisioned GPUs."
+
+
 def test_days_that_end_before_they_begin_are_refused_in_words(app: AppTest) -> None:
     app.query_params.update({"period": "days", "from": "2026-10-09", "to": "2026-10-02"})
     app.run()
@@ -135,6 +144,15 @@ def test_the_lines_of_the_law_add_up_to_the_total_below_them(page: PageOf) -> No
     assert table["label"].to_list()[-2:] == ["unpriced", "total"]
     assert (float(sum(lines)), float(total)) == (111.60, 111.60)
     assert table["N"].to_list()[-1] == 4
+
+
+def test_days_without_calls_have_an_idle_line_and_a_total(page: PageOf) -> None:
+    opened = page("endpoints", period="days", **{"from": "2026-10-10", "to": "2026-10-12"})
+    assert not opened.exception
+    table = opened.dataframe[0].value
+    assert table["label"].to_list() == ["idle (a)", "total"]
+    assert [float(cost) for cost in table["cost"]] == [10.80, 10.80]
+    assert any("no calls with origin=production" in text for text in texts(opened))
 
 
 def test_a_line_opens_its_calls(page: PageOf) -> None:

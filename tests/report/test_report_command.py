@@ -133,10 +133,25 @@ def test_the_same_month_twice_gives_the_same_bytes(where: list[str], tmp_path: P
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
 
 
+def test_a_month_without_calls_is_a_report_of_its_idle_time(
+    where: list[str], tmp_path: Path
+) -> None:
+    done = run("report", "--month", "2026-12", "--out", str(tmp_path), "--format", "html,xlsx",
+               *where)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "gpuledger-2026-12.html").read_text("utf-8")
+    # 31 hours at 3.60.
+    assert "<dd>111.60 USD" in page
+    assert "No call was made; the cost is that of provisioned GPUs." in page
+    assert "22 calls reach from 2026-09-01" in page
+    book = load_workbook(tmp_path / "gpuledger-2026-12.xlsx", data_only=True)
+    assert [row[0] for row in book["Endpoints"].values][1:] == ["idle (a)", "Total"]
+
+
 def test_a_month_without_data_is_said_and_nothing_is_written(
     where: list[str], tmp_path: Path
 ) -> None:
-    done = run("report", "--month", "2025-01", "--out", str(tmp_path / "none"), *where)
+    done = run("report", "--month", "1969-01", "--out", str(tmp_path / "none"), *where)
     assert done.returncode == 4
     assert "no calls" in done.stderr
     assert "the ledger's 22 calls reach from 2026-09-01" in done.stderr
