@@ -101,6 +101,7 @@ def _grid(top_value: float) -> str:
 
 def _svg(height: int, title: str, pieces: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="spend" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="{escape(title)}">'
         f"{''.join(pieces)}</svg>"
     )
