@@ -8,7 +8,10 @@ import difflib
 from ingest.errors import LedgerError
 from ingest.files import RefusedSourceError, Source
 from ingest.readers.azure_llm_trace import AzureLlmTrace
+from ingest.readers.claude_code import ClaudeCode
+from ingest.readers.codex import Codex
 from ingest.readers.foreign import companion, described
+from ingest.readers.gemini_responses import GeminiResponses
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.mooncake import Mooncake
 from ingest.readers.native import Native
@@ -28,6 +31,9 @@ READERS: tuple[Reader, ...] = (
     JaegerJson(),
     SdkConsole(),
     Zipkin(),
+    ClaudeCode(),
+    Codex(),
+    GeminiResponses(),
     VllmLifecycle(),
     AzureLlmTrace(),
     Mooncake(),

@@ -1,0 +1,191 @@
+"""Reads sessions of Claude Code: JSON lines, of which the assistant's are model calls.
+
+Owns the answers that are written in several lines, one a block: they are one call, and the later
+usage replaces the earlier. Refuses to count the usage that a sub-agent's result repeats, and what
+the client wrote itself without asking a model.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ingest.calls.missing import missing_note
+from ingest.calls.timing import outside_notes, quality
+from ingest.calls.tokens import buckets, token_count
+from ingest.files import Source
+from ingest.readers.documents import records
+from ingest.readers.identity import Occurrences, canonical_bytes
+from ingest.readers.instants import instant_of_text
+from ingest.readers.native_columns import native_value
+from ingest.readers.opening import opening
+from ingest.readers.reader import batches
+from ingest.readers.record_fields import record_of
+from ingest.readers.rejection import RecordError, rejected
+from ingest.readers.span_fields import text_or_none
+from ingest.records import Batch, Call, Json, Reject
+
+MAX_OPEN_CALLS = 4_096
+"""So many calls wait for a later line of theirs; those that come after it meet in the ledger."""
+
+_SHAPES = tuple(
+    frozenset(keys)
+    for keys in (
+        ("sessionId", "message"),
+        ("sessionId", "uuid", "type"),
+        ("sessionId", "operation", "type"),
+        ("messageId", "snapshot", "type"),
+        ("leafUuid", "summary", "type"),
+    )
+)
+_SYNTHETIC = "<synthetic>"
+"""The model of a message that the client wrote itself."""
+
+
+class ClaudeCode:
+    """Sessions of Claude Code."""
+
+    name = "claude-code"
+    title = "Claude Code session, JSON lines"
+    recognised_by = (
+        "JSON lines with sessionId and message, uuid or operation, or a summary with leafUuid, "
+        "or a snapshot with messageId"
+    )
+
+    def recognise(self, head: bytes, source: Source) -> bool:
+        """Whether the first object is a line of such a session."""
+        keys = opening(head).keys
+        return any(keys >= shape for shape in _SHAPES)
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Batches of calls that know when they ended; lines of other kinds are no records."""
+        return batches(_latest(_calls(source)))
+
+
+def _latest(items: Iterable[Call | Reject]) -> Iterator[Call | Reject]:
+    """Each call once, with the usage of its last line that has any."""
+    waiting: OrderedDict[str, Call] = OrderedDict()
+    for item in items:
+        if isinstance(item, Reject):
+            yield item
+            continue
+        is_repeated = item.identity in waiting
+        if not is_repeated or item.tokens_source != "unknown":
+            waiting[item.identity] = item
+        if len(waiting) > MAX_OPEN_CALLS:
+            yield waiting.popitem(last=False)[1]
+    yield from waiting.values()
+
+
+def _calls(source: Source) -> Iterator[Call | Reject]:
+    occurrences = Occurrences(ClaudeCode.name)
+    for document in records(source):
+        if isinstance(document, Reject):
+            yield document
+            continue
+        try:
+            record = record_of(document.value)
+            if _is_call(record):
+                yield _call_of(record, occurrences)
+        except ValueError as error:
+            yield rejected(document.where, error, document.value)
+
+
+def _is_call(record: Mapping[str, Json]) -> bool:
+    """Whether a line is a model's answer, or says that the model could not be asked."""
+    message = record.get("message")
+    if not isinstance(message, dict):
+        if record.get("type") == "assistant":
+            raise RecordError("an assistant's line without a message")
+        return False
+    if message.get("model") == _SYNTHETIC:
+        return record.get("isApiErrorMessage") is True
+    return message.get("role", record.get("type")) == "assistant"
+
+
+def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
+    message = record_of(record["message"])
+    is_failed = record.get("isApiErrorMessage") is True
+    ended_at = _instant(record)
+    tokens = {"tokens_source": "unknown"} if is_failed else _tokens(message.get("usage"))
+    call: dict[str, Any] = {
+        "status": "error" if is_failed else "ok",
+        "ended_at": ended_at,
+        "timing_source": "tokens",
+        "timing_quality": quality(None, None, None, ended_at),
+        "model": None if is_failed else text_or_none(message.get("model")),
+        "conversation_id": text_or_none(record.get("sessionId")),
+        "finish_reason": text_or_none(message.get("stop_reason")),
+        "error_type": text_or_none(record.get("error")) if is_failed else None,
+        **tokens,
+        **_cost(record),
+    }
+    notes = [tokens.get("tokens_note"), _missing(call), *outside_notes(call)]
+    call["tokens_note"] = "; ".join(note for note in notes if note) or None
+    return Call(identity=_identity(record, message, occurrences), **call)
+
+
+def _identity(
+    record: Mapping[str, Json], message: Mapping[str, Json], occurrences: Occurrences
+) -> str:
+    """The id of the answer: each line has another uuid, and some lack the id of the request."""
+    message_id = text_or_none(message.get("id"))
+    if message_id is not None:
+        return f"{ClaudeCode.name}:{message_id}"
+    return occurrences.identity(canonical_bytes(record))
+
+
+def _instant(record: Mapping[str, Json]) -> int | None:
+    value = record.get("timestamp")
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise RecordError(f"timestamp {str(value)[:40]!r} is no instant as text")
+    return instant_of_text(value)
+
+
+def _tokens(usage: Json) -> dict[str, Any]:
+    """The buckets: Anthropic's `input_tokens` leaves out what the cache read and wrote."""
+    if usage is None:
+        return buckets().columns()
+    if not isinstance(usage, dict):
+        raise RecordError(f"usage {str(usage)[:40]!r} is no object")
+    uncached = usage.get("input_tokens")
+    read, write = usage.get("cache_read_input_tokens"), _written(usage)
+    cached = (token_count(read) or 0) + (token_count(write) or 0)
+    counted = token_count(uncached)
+    made = buckets(
+        input_tokens=uncached if counted is None else counted + cached,
+        output_tokens=usage.get("output_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+    )
+    return {**made.columns(), "reported_input_tokens": counted}
+
+
+def _written(usage: Mapping[str, Json]) -> Json:
+    """Tokens written to the cache, also where only their lifetimes are told apart."""
+    total = usage.get("cache_creation_input_tokens")
+    parts = usage.get("cache_creation")
+    if total is not None or not isinstance(parts, dict):
+        return total
+    counts = [count for part in parts.values() if (count := token_count(part)) is not None]
+    return sum(counts) if counts else None
+
+
+def _cost(record: Mapping[str, Json]) -> dict[str, Any]:
+    """What the client reckoned, in dollars: versions before 2 wrote it."""
+    cost = record.get("costUSD")
+    if cost is None:
+        return {}
+    return {"reported_cost": native_value("reported_cost", cost), "reported_currency": "USD"}
+
+
+def _missing(call: Mapping[str, Any]) -> str | None:
+    return missing_note(
+        call.get("uncached_input_tokens"),
+        call.get("visible_output_tokens"),
+        status=call["status"],
+        http_status=None,
+        is_stream=False,
+        operation="chat",
+    )
