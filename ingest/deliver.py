@@ -17,6 +17,7 @@ from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
 from ingest.ledger import Ledger
 from ingest.readers import reader_named, recognise
+from ingest.readers.other_format import read_as
 from ingest.readers.reader import Reader
 from ingest.stage import Stage
 from ingest.store.deliveries import (
@@ -128,7 +129,7 @@ def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument
             delivered_at=clock(),
         )
         stage = Stage(connection, delivery.delivery_id, configuration)
-        for batch in reader.read(source):
+        for batch in read_as(reader, source):
             stage.take(batch)
             if progress is not None:
                 progress(source)

@@ -32,14 +32,19 @@ def companion(head: bytes) -> str | None:
     return next((what for known, what in _COMPANIONS if known <= keys), None)
 
 
+def other_signal(head: bytes) -> str | None:
+    """What the head shows, where it is OTLP logs or metrics as protobuf; else None."""
+    found = framing_and_signal(head)
+    if found is None or found[1] == "traces":
+        return None
+    return f"OTLP {found[1]} as protobuf, not traces"
+
+
 def described(head: bytes) -> str:
     """What the head shows, for the error that no reader takes a source."""
-    known = no_data(head)
+    known = no_data(head) or other_signal(head)
     if known is not None:
         return known
-    found = framing_and_signal(head)
-    if found is not None and found[1] != "traces":
-        return f"OTLP {found[1]} as protobuf, not traces"
     first = opening(head)
     for keys, what in _BY_KEYS:
         if keys <= first.keys:
