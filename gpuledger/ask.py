@@ -4,6 +4,7 @@ Owns which questions can be asked by name. Refuses to compute.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from gpuledger.asking import (
 )
 from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format
+from gpuledger.totals import with_totals
 from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
@@ -55,6 +57,8 @@ def ask(
         question = _prepared(name, configuration, asked)
         with open_current(ledger_path, configuration) as ledger:
             answer = question(ledger)
+    if name == "law" and output_format == "table":
+        answer = replace(answer, frame=with_totals(answer.frame))
     title = name if name == "rejects" else f"{name}, {answer.window.text()}"
     print_answer(answer, output_format, title=title)
 

@@ -15,13 +15,23 @@ from gpuledger.output import Format, write_frame
 
 Command = Callable[..., Any]
 
+ROUNDED = "the table rounds for reading; --format csv and json have every digit"
+
 
 def window_options(command: Command) -> Command:
     """Adds `--since`, `--until` and `--tz`, passed as `since`, `until` and `timezone`."""
     for option in (
         click.option("--tz", "timezone", help="Time zone of days and months; by configuration."),
-        click.option("--until", metavar="TIME", help="Up to but without this month, day or time."),
-        click.option("--since", metavar="TIME", help="From this month, day or time on."),
+        click.option(
+            "--until",
+            metavar="TIME",
+            help="Up to but without this month, day or time; else to the last end.",
+        ),
+        click.option(
+            "--since",
+            metavar="TIME",
+            help="From this month, day or time on; else from the first start.",
+        ),
     ):
         command = option(command)
     return command
@@ -59,10 +69,14 @@ def refusing_wrong_questions() -> Iterator[None]:
 
 
 def print_answer(answer: Answer, output_format: Format, title: str | None = None) -> None:
-    """The cells on stdout, the notes on stderr."""
+    """The cells on stdout, the notes on stderr, and that a table rounds its numbers."""
     write_frame(answer.frame, output_format, title)
     for note in answer.notes:
         click.echo(note, err=True)
+    if output_format == "table" and any(
+        dtype.is_float() or dtype.is_decimal() for dtype in answer.frame.dtypes
+    ):
+        click.echo(ROUNDED, err=True)
 
 
 def _split_columns(

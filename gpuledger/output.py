@@ -135,13 +135,18 @@ def _money_texts(values: Sequence[Decimal | None], *, adds_up: bool = False) -> 
     Where the column adds up, what is shown adds up to the rounded sum.
     """
     known = [value for value in values if value is not None]
-    places = 2 if any(abs(value) >= 1 for value in known) else 6
+    places = money_places(known)
     quantum = Decimal(1).scaleb(-places)
     shown = known
     if adds_up:
         shown = rounded_to_total(known, rounded(total(known), quantum), quantum)
     texts = iter(shown)
     return [MISSING if value is None else f"{next(texts):,.{places}f}" for value in values]
+
+
+def money_places(amounts: Sequence[Decimal]) -> int:
+    """Decimals of a table's column of `amounts`: cents where one is 1 or more, else millionths."""
+    return 2 if any(abs(amount) >= 1 for amount in amounts) else 6
 
 
 def cell_text(value: Any) -> str:

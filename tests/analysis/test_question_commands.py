@@ -97,6 +97,18 @@ def test_table_csv_and_json_have_the_same_cells(folder: Path) -> None:
     assert "idle" in run(folder, *asked).stdout
 
 
+def test_the_table_ends_with_a_total_which_json_leaves_to_its_reader(folder: Path) -> None:
+    asked = ("ask", "law", "--since", "2026-09", "--until", "2026-10")
+    table = run(folder, *asked)
+    last = table.stdout.rstrip().splitlines()[-1].split()
+    assert last[0] == "total"
+    assert "2,592.00" in last  # 720 hours at 3.60
+    assert "the table rounds for reading" in table.stderr
+    as_json = run(folder, *asked, "--format", "json")
+    assert {row["line"] for row in json.loads(as_json.stdout)} == {"calls", "idle"}
+    assert "rounds" not in as_json.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
