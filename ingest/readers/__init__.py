@@ -7,6 +7,7 @@ import difflib
 
 from ingest.errors import LedgerError
 from ingest.files import RefusedSourceError, Source
+from ingest.readers.aider import Aider
 from ingest.readers.azure_llm_trace import AzureLlmTrace
 from ingest.readers.claude_code import ClaudeCode
 from ingest.readers.codex import Codex
@@ -20,6 +21,7 @@ from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
 from ingest.readers.otlp_protobuf import OtlpProtobuf
 from ingest.readers.reader import Reader
 from ingest.readers.sdk_console import SdkConsole
+from ingest.readers.swe_agent import SweAgent
 from ingest.readers.vllm_lifecycle import VllmLifecycle
 from ingest.readers.zipkin import Zipkin
 
@@ -34,6 +36,8 @@ READERS: tuple[Reader, ...] = (
     ClaudeCode(),
     Codex(),
     GeminiResponses(),
+    Aider(),
+    SweAgent(),
     VllmLifecycle(),
     AzureLlmTrace(),
     Mooncake(),

@@ -29,6 +29,8 @@ SAMPLES = {
     "claude-code": "claude-code.jsonl",
     "codex": "codex.jsonl",
     "gemini-responses": "gemini-responses.jsonl",
+    "aider": "aider.jsonl",
+    "swe-agent": "swe-agent.json",
     "vllm-lifecycle": "vllm/requests.jsonl",
     "azure-llm-trace": "azure.csv",
     "mooncake": "mooncake.jsonl",

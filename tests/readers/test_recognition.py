@@ -22,6 +22,8 @@ FORMAT_OF = {
     "claude-code.jsonl": "claude-code",
     "codex.jsonl": "codex",
     "gemini-responses.jsonl": "gemini-responses",
+    "aider.jsonl": "aider",
+    "swe-agent.json": "swe-agent",
     "vllm/requests.jsonl": "vllm-lifecycle",
     "azure.csv": "azure-llm-trace",
     "mooncake.jsonl": "mooncake",

@@ -156,6 +156,8 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "jaeger-json": 1,
         "otel-console": 5,
         "zipkin": 1,
+        "aider": 1,
+        "swe-agent": 1,
         "claude-code": 2,
         "codex": 1,
         "gemini-responses": 1,

@@ -51,6 +51,28 @@ def test_the_cost_that_a_session_tells_is_kept(take_shared) -> None:
     assert (ended[0], ended[-1]) == (1767952800_000000000, 1768036500_000000000)
 
 
+def test_the_log_of_aider_has_its_calls_and_those_that_told_no_result(take_shared) -> None:
+    taken = take_shared("A_aider_analytics/sample-analytics.jsonl", "aider")
+    told = [call for call in taken.calls if call.tokens_source == "reported"]
+    lost = [call for call in taken.calls if call.status == "cancelled"]
+    assert (len(told), len(lost), taken.rejects) == (107, 156 - 107, [])
+    assert len({call.identity for call in taken.calls}) == 156
+    assert sums_of(told) == (2_484_349, 0, 0, 45_772, 0)
+    assert sum(call.reported_total_tokens or 0 for call in told) == 2_530_121
+    assert round(sum(call.reported_cost for call in told), 6) == Decimal("5.305332")
+    assert max(call.ended_at for call in told) == 1777090834_000000000
+    assert {call.timing_quality for call in taken.calls} == {"ok"}
+
+
+def test_a_trajectory_has_its_calls_and_one_line_of_what_they_used(take_shared) -> None:
+    taken = take_shared("A_swe_agent/pydicom__pydicom-1458.traj", "swe-agent")
+    *steps, total = taken.calls
+    assert (len(steps), taken.rejects) == (12, [])
+    assert sums_of(steps) == (0, 0, 0, 0, 0)
+    assert (total.operation, sums_of([total])) == ("not_itemised", (122_612, 0, 0, 1_369, 0))
+    assert total.reported_cost == Decimal("1.26719")
+
+
 def test_no_total_of_a_codex_session_is_taken_for_more_output(take_shared) -> None:
     calls = take_shared("C_ccusage/codex/session-alpha.jsonl", "codex").calls
     assert [call.tokens_note for call in calls] == [

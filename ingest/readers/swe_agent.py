@@ -1,0 +1,150 @@
+"""Reads trajectories of SWE-agent: one JSON document a run, its steps and what they used together.
+
+Owns the line "not itemised": the run's tokens and cost, which no step tells. Refuses to share them
+out among the steps, whose tokens are unknown.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ingest.calls.missing import missing_note
+from ingest.calls.timing import quality
+from ingest.calls.tokens import buckets, token_count
+from ingest.files import Source
+from ingest.readers.documents import Document, records
+from ingest.readers.identity import canonical_bytes
+from ingest.readers.json_text import loads
+from ingest.readers.native_columns import native_value
+from ingest.readers.opening import opening
+from ingest.readers.reader import batches
+from ingest.readers.record_fields import record_of
+from ingest.readers.rejection import RecordError, rejected
+from ingest.readers.span_fields import text_or_none
+from ingest.records import Batch, Call, Json, Reject
+
+NOT_ITEMISED = "not_itemised"
+"""The operation of the line that holds what the calls of a run used together."""
+
+_STEP_KEYS = (b'"action"', b'"observation"', b'"response"')
+
+
+class SweAgent:
+    """Trajectories of SWE-agent."""
+
+    name = "swe-agent"
+    title = "SWE-agent trajectory, JSON"
+    recognised_by = "a JSON object with trajectory, of steps with action, observation and response"
+
+    def recognise(self, head: bytes, source: Source) -> bool:
+        """Whether the first object is a trajectory."""
+        return "trajectory" in opening(head).keys and all(key in head for key in _STEP_KEYS)
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Batches of calls: one a step, and one line for what they used; none has a time."""
+        return batches(_calls(source))
+
+
+def _calls(source: Source) -> Iterator[Call | Reject]:
+    for document in records(source):
+        if isinstance(document, Reject):
+            yield document
+            continue
+        try:
+            run = record_of(document.value)
+            steps = run.get("trajectory")
+            if not isinstance(steps, list):
+                raise RecordError("no trajectory: no list of steps")
+            digest = hashlib.blake2b(canonical_bytes(run), digest_size=16).hexdigest()
+        except ValueError as error:
+            yield rejected(document.where, error, document.value)
+            continue
+        yield from _run(document, run, f"{SweAgent.name}:{digest}")
+
+
+def _run(document: Document, run: Mapping[str, Json], identity: str) -> Iterator[Call | Reject]:
+    """The calls of one run, then its line "not itemised"."""
+    model, call_count = _model(run), 0
+    for index, step in enumerate(run["trajectory"]):
+        try:
+            answer = text_or_none(record_of(step).get("response"))
+        except ValueError as error:
+            yield rejected(document.at(f"trajectory[{index}]"), error, step)
+            continue
+        if answer is not None:
+            call_count += 1
+            yield _step(f"{identity}:{index}", answer, model)
+    try:
+        total = _total(run.get("info"), f"{identity}:total", call_count, model)
+    except ValueError as error:
+        yield rejected(document.at("info"), error, run.get("info"))
+        return
+    if total is not None:
+        yield total
+
+
+def _step(identity: str, answer: str, model: str | None) -> Call:
+    """The call of one step, which tells neither tokens nor time."""
+    note = missing_note(
+        None, None, status="ok", http_status=None, is_stream=False, operation="chat"
+    )
+    return Call(
+        identity=identity,
+        timing_source="tokens",
+        timing_quality=quality(None, None, None, None),
+        tokens_source="unknown",
+        tokens_note=f"{note}; the run tells them together",
+        model_requested=model,
+        model=model,
+        completion=answer,
+    )
+
+
+def _total(info: Json, identity: str, step_count: int, model: str | None) -> Call | None:
+    """What the calls of a run used together; None where it does not tell."""
+    stats = {} if info is None else record_of(info).get("model_stats")
+    if not stats:
+        return None
+    stats = record_of(stats)
+    call: dict[str, Any] = {
+        "operation": NOT_ITEMISED,
+        "timing_source": "tokens",
+        "timing_quality": quality(None, None, None, None),
+        "model_requested": model,
+        "model": model,
+        **buckets(
+            input_tokens=stats.get("tokens_sent"), output_tokens=stats.get("tokens_received")
+        ).columns(),
+        **_cost(stats),
+    }
+    api_calls = token_count(stats.get("api_calls"))
+    count = step_count if api_calls is None else api_calls
+    notes = [call["tokens_note"], f"not itemised: {count} model calls used it together"]
+    if count != step_count:
+        notes.append(f"{step_count} of them are steps")
+    call["tokens_note"] = "; ".join(note for note in notes if note)
+    return Call(identity=identity, **call)
+
+
+def _cost(stats: Mapping[str, Json]) -> dict[str, Any]:
+    """The run's own cost in dollars: the total adds up runs; 0 stands for an unknown price."""
+    value = stats.get("instance_cost")
+    if value is None:
+        return {}
+    cost = native_value("reported_cost", value)
+    if cost < 0:
+        raise RecordError(f"instance_cost {value} is below 0")
+    return {"reported_cost": cost, "reported_currency": "USD"} if cost else {}
+
+
+def _model(run: Mapping[str, Json]) -> str | None:
+    """The model that the run's configuration names, where the trajectory holds it."""
+    configuration = run.get("replay_config")
+    if isinstance(configuration, str):
+        try:
+            configuration = loads(configuration.encode("utf-8", "replace"))
+        except ValueError:
+            return None
+    for key in ("agent", "model", "name"):
+        configuration = configuration.get(key) if isinstance(configuration, dict) else None
+    return text_or_none(configuration) if isinstance(configuration, str) else None
