@@ -24,11 +24,12 @@ Money = Decimal
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
     """One pool from one instant on; a later entry of the same name supersedes it.
 
-    `schedule` is "always" or windows such as "mon-fri 08:00-20:00" in the configured time zone.
+    `models` None leaves the pool the models that it has. `schedule` is "always" or windows such as
+    "mon-fri 08:00-20:00" in the configured time zone.
     """
 
     name: str
-    models: tuple[str, ...] = ()
+    models: tuple[str, ...] | None = None
     gpu: str | None = None
     gpus_per_replica: Annotated[float, msgspec.Meta(gt=0)] = 1
     replicas: Annotated[int, msgspec.Meta(ge=0)] = 1
@@ -152,6 +153,11 @@ def instant_ns(at: datetime | None) -> int | None:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000_000 + delta.microseconds * 1_000
 
 
+def effective_from_ns(pool: Pool) -> int:
+    """Nanoseconds since 1970 from which an entry holds; 0, before every call, for "since ever"."""
+    return max(instant_ns(pool.effective_from) or 0, 0)
+
+
 def _refuse_unknown_keys(raw: Mapping[str, Any], kind: type, path: str, where: str) -> None:
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     for key, value in raw.items():
@@ -182,15 +188,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
             f"{path}: timezone {configuration.timezone!r} is unknown; use a name such as Asia/Tokyo"
         ) from None
     _refuse_impossible_amounts(configuration, path)
-    seen: set[tuple[str, int | None]] = set()
-    for pool in configuration.pools:
-        key = (pool.name, instant_ns(pool.effective_from))
-        if key in seen:
-            raise ConfigurationError(
-                f"{path}: pool {pool.name!r} has two entries from the same instant; remove one"
-            )
-        seen.add(key)
-    _refuse_moving_models(configuration.pools, path)
+    _refuse_pools_of_one_instant(configuration.pools, path)
     for column, sources in configuration.map.items():
         if column not in MAPPABLE_COLUMNS:
             near = difflib.get_close_matches(column, MAPPABLE_COLUMNS, n=1, cutoff=0.5)
@@ -204,32 +202,27 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
                 )
 
 
-def _refuse_moving_models(pools: Sequence[Pool], path: Path) -> None:
-    """Raise where a model is listed by one pool and later by another instead.
-
-    The pool of a call that names none follows from its model alone, whenever it was served.
-    """
-    instants = sorted({instant_ns(pool.effective_from) or 0 for pool in pools})
-    for model in sorted({model for pool in pools for model in pool.models}):
-        owners = [owner for at in instants if (owner := _owner(pools, model, at)) is not None]
-        if len(set(owners)) > 1:
-            first, second = list(dict.fromkeys(owners))[:2]
+def _refuse_pools_of_one_instant(pools: Sequence[Pool], path: Path) -> None:
+    """Raise where two entries of one date say different things of one pool, or of one model."""
+    seen: set[tuple[str, int]] = set()
+    listed: dict[tuple[str, int], str] = {}
+    for pool in pools:
+        since = effective_from_ns(pool)
+        if (pool.name, since) in seen:
             raise ConfigurationError(
-                f"{path}: pools.models moves {model!r} from pool {first!r} to pool {second!r}; "
-                "keep the model in one pool and give that pool the new size and price, "
-                "or have each call name its pool with [map] pool"
+                f"{path}: pool {pool.name!r} has two entries from the same instant; remove one"
             )
-
-
-def _owner(pools: Sequence[Pool], model: str, at: int) -> str | None:
-    """The first pool whose entry in force at `at` lists `model`."""
-    in_force: dict[str, Pool] = {}
-    for pool in sorted(pools, key=lambda pool: instant_ns(pool.effective_from) or 0):
-        if (instant_ns(pool.effective_from) or 0) <= at:
-            in_force[pool.name] = pool
-    names = dict.fromkeys(pool.name for pool in pools)
-    owners = (name for name in names if name in in_force and model in in_force[name].models)
-    return next(owners, None)
+        seen.add((pool.name, since))
+        for model in pool.models or ():
+            other = listed.setdefault((model, since), pool.name)
+            if other != pool.name:
+                begin = "since ever" if since == 0 else f"from {pool.effective_from}"
+                raise ConfigurationError(
+                    f"{path}: pools {other!r} and {pool.name!r} both list the model {model!r} "
+                    f"{begin}; a model is in one pool at a time: list it in one of them, "
+                    "or give the pool that takes it over a later 'from'. Calls of a model that "
+                    "several pools serve at once have to name their pool: see [map] pool"
+                )
 
 
 def _refuse_impossible_amounts(configuration: Configuration, path: Path) -> None:

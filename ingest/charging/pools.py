@@ -1,11 +1,11 @@
 """The configuration into the ledger: pools, budgets, and the pool of each cohort.
 
-Owns the tables `pools` and `budgets`, the column `cohorts.pool`, and the facts that tell with
+Owns the tables `pools` and `budgets`, the pools and eras of `cohorts`, and the facts that tell with
 which configuration charges were made. Refuses to charge: it marks as stale what a change touches,
 and a change of price alone touches no GPU-second.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from ingest.charging.eras import ModelEra, model_eras
 from ingest.charging.partitions import mark_other_version, mark_stale
 from ingest.charging.pieces import DAY_NS
 from ingest.charging.rates import Rate, Stretch, charged_differently, configured_rates
@@ -38,6 +39,12 @@ RATE_COLUMNS: dict[str, pa.DataType] = {
     "currency": pa.string(),
     "schedule": pa.string(),
     "is_configured": pa.bool_(),
+}
+ERA_COLUMNS: dict[str, pa.DataType] = {
+    "model": pa.string(),
+    "pool": pa.string(),
+    "since": pa.int64(),
+    "until": pa.int64(),
 }
 BUDGET_COLUMNS: dict[str, pa.DataType] = {
     "scope": pa.string(),
@@ -94,31 +101,32 @@ def rates_by_pool(connection: Connection) -> dict[str, list[Rate]]:
 
 
 def _resolve_cohorts(connection: Connection, configuration: Configuration) -> None:
-    by_model: dict[str, str] = {}
-    for pool in configuration.pools:
-        for model in pool.models:
-            by_model.setdefault(model, pool.name)
-    models = pa.table(
-        {
-            "model": pa.array(by_model.keys(), pa.string()),
-            "pool": pa.array(by_model.values(), pa.string()),
-        }
-    )
-    connection.register("pool_models", models)
+    """Give each cohort its pool, and each call the cohort of its era."""
+    connection.register("pool_models", _era_table(model_eras(configuration.pools)))
+    connection.execute(statement("cohorts_cut"))
     connection.execute(statement("cohorts_resolve"))
     connection.unregister("pool_models")
-    if connection.execute("select count(*) from repooled_cohorts").fetchall() != [(0,)]:
+    if _has_rows(connection, "repooled_cohorts") or _has_rows(connection, "era_moves"):
         connection.execute(statement("cohorts_repool"))
         mark_stale(connection, "repooled_calls")
         connection.execute(statement("cohorts_move"))
         mark_stale(connection, "repooled_calls")
         connection.execute("drop table repooled_calls")
-    connection.execute("drop table repooled_cohorts")
+    connection.execute(statement("cohorts_resolved"))
+
+
+def _era_table(eras: Sequence[ModelEra]) -> pa.Table:
+    rows = [asdict(era) for era in eras]
+    return pa.Table.from_pylist(rows, schema=pa.schema(ERA_COLUMNS))
+
+
+def _has_rows(connection: Connection, table: str) -> bool:
+    return bool(connection.table(table).limit(1).fetchall())
 
 
 def _replace_pools(connection: Connection, configuration: Configuration) -> None:
     before = rates_in(connection)
-    named = connection.execute("select distinct pool from cohorts where pool is not null")
+    named = connection.execute(statement("pools_named"))
     implicit = {pool for (pool,) in named.fetchall()} - {pool.name for pool in configuration.pools}
     after = configured_rates(configuration, implicit, {rate.key: rate.rate_id for rate in before})
     if after == before:

@@ -13,7 +13,7 @@ from decimal import Decimal
 import msgspec
 
 from ingest.charging.schedule import ScheduleWindow, parse_window
-from ingest.config import Configuration, Pool, instant_ns
+from ingest.config import Configuration, Pool, effective_from_ns
 
 BEGINNING = 0
 """The first instant of the first rate of each pool; no call is older (`ingest.calls.timing`)."""
@@ -76,11 +76,11 @@ def configured_rates(
 def _pool_rates(name: str, configuration: Configuration) -> Iterator[Rate]:
     entries = sorted(
         (pool for pool in configuration.pools if pool.name == name),
-        key=_since,
+        key=effective_from_ns,
     )
-    if _since(entries[0]) > BEGINNING:
+    if effective_from_ns(entries[0]) > BEGINNING:
         yield replace(
-            _configured_rate(entries[0], _since(entries[0]), configuration.currency),
+            _configured_rate(entries[0], effective_from_ns(entries[0]), configuration.currency),
             effective_from=BEGINNING,
             replicas=None,
             price_per_gpu_hour=None,
@@ -90,13 +90,8 @@ def _pool_rates(name: str, configuration: Configuration) -> Iterator[Rate]:
         )
     for entry, following in itertools.pairwise([*entries, None]):
         if entry is not None:
-            to = None if following is None else _since(following)
+            to = None if following is None else effective_from_ns(following)
             yield _configured_rate(entry, to, configuration.currency)
-
-
-def _since(pool: Pool) -> int:
-    since = instant_ns(pool.effective_from)
-    return BEGINNING if since is None else max(since, BEGINNING)
 
 
 def _configured_rate(entry: Pool, to: int | None, currency: str) -> Rate:
@@ -108,7 +103,7 @@ def _configured_rate(entry: Pool, to: int | None, currency: str) -> Rate:
     return Rate(
         rate_id=0,
         pool=entry.name,
-        effective_from=_since(entry),
+        effective_from=effective_from_ns(entry),
         effective_to=to,
         gpu=entry.gpu,
         gpus_per_replica=entry.gpus_per_replica,

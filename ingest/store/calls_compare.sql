@@ -126,6 +126,8 @@ select
 from record_winners
 where staged_no is not null and row_no is not null;
 
+-- A call enters the cohort of its combination in whose era its service starts (its first known
+-- instant); one that tells no time is in the first era.
 create or replace temp table entering_calls as
 with derived as (
     select
@@ -134,14 +136,35 @@ with derived as (
         digest
     from staged_calls
     where is_derived
+),
+
+entering as (
+    select d.staged_no
+    from derived as d
+    anti join call_rows as r on d.call_id = r.call_id and d.digest = r.digest
+    union all
+    select staged_no from record_winners
+    where staged_no is not null
+),
+
+placed as (
+    select
+        rowid as staged_no,
+        cohort_digest,
+        coalesce(started_at, arrived_at, ended_at, 0) as first_at
+    from staged_calls
 )
 
-select d.staged_no
-from derived as d
-anti join call_rows as r on d.call_id = r.call_id and d.digest = r.digest
-union all
-select staged_no from record_winners
-where staged_no is not null;
+select
+    p.staged_no,
+    c.cohort_id
+from placed as p
+semi join entering as e on p.staged_no = e.staged_no
+inner join cohorts as c
+    on
+        p.cohort_digest = c.digest
+        and p.first_at >= c.pool_from
+        and (c.pool_until is null or p.first_at < c.pool_until);
 
 -- What charging has to compute again.
 create or replace temp table touched_calls as
@@ -155,11 +178,10 @@ from call_rows as r
 semi join leaving_calls as l on r.rowid = l.row_no
 union all
 select
-    c.cohort_id,
+    e.cohort_id,
     a.replica,
     a.arrived_at,
     a.started_at,
     a.ended_at
 from staged_calls as a
-semi join entering_calls as e on a.rowid = e.staged_no
-inner join cohorts as c on a.cohort_digest = c.digest;
+inner join entering_calls as e on a.rowid = e.staged_no;

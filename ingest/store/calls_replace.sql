@@ -13,12 +13,10 @@ with last_call as (
 
 numbered as (
     select
-        a.rowid as staged_no,
-        c.cohort_id,
-        l.call_no + row_number() over (order by a.rowid) as call_no
-    from staged_calls as a
-    semi join entering_calls as e on a.rowid = e.staged_no
-    inner join cohorts as c on a.cohort_digest = c.digest
+        e.staged_no,
+        e.cohort_id,
+        l.call_no + row_number() over (order by e.staged_no) as call_no
+    from entering_calls as e
     cross join last_call as l
 ),
 

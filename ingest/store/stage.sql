@@ -19,7 +19,7 @@ cross join contents as t
 where false;
 
 create or replace temp table staged_cohorts as
-select * exclude (cohort_id, pool) from cohorts
+select * exclude (cohort_id, pool, pool_from, pool_until) from cohorts
 where false;
 
 create or replace temp table staged_tool_runs as
