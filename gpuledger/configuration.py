@@ -13,7 +13,9 @@ import polars as pl
 from gpuledger.exits import ExitCode
 from gpuledger.options import config_option, format_option
 from gpuledger.output import Format, write_frame, write_json
+from ingest.charging.schedule import parse_window
 from ingest.config import Configuration
+from ingest.errors import ConfigurationError
 
 SHOWN_KEY = "(set)"
 
@@ -27,6 +29,7 @@ def configuration() -> None:
 @config_option
 def check(configuration: Configuration) -> int:
     """Print "ok"; exit with 4 and the reason where the file cannot be understood."""
+    _refuse_schedules(configuration)
     if configuration == Configuration():
         click.echo("nothing is configured; the defaults hold", err=True)
     click.echo("ok")
@@ -38,6 +41,7 @@ def check(configuration: Configuration) -> int:
 @config_option
 def show(configuration: Configuration, output_format: Format) -> int:
     """Print every key with its value, the defaults included."""
+    _refuse_schedules(configuration)
     understood = msgspec.to_builtins(configuration, builtin_types=())
     if understood["hash_key"] is not None:
         understood["hash_key"] = SHOWN_KEY
@@ -48,6 +52,16 @@ def show(configuration: Configuration, output_format: Format) -> int:
         frame = pl.DataFrame(rows, schema={"key": pl.String, "value": pl.String}, orient="row")
         write_frame(frame, output_format)
     return ExitCode.DONE
+
+
+def _refuse_schedules(configuration: Configuration) -> None:
+    """Raise for a window of a schedule that is not understood, with its key."""
+    for number, pool in enumerate(configuration.pools):
+        for window in () if pool.schedule == "always" else pool.schedule:
+            try:
+                parse_window(window)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"pools[{number}].schedule: {error}") from None
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, str | None]]:

@@ -1,5 +1,6 @@
 """Options that several commands share: where the ledger is, where the configuration is."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,12 @@ def config_option(command: Command) -> Command:
 
 
 def configuration_path(path: Path | None) -> Path | None:
-    """`path` where it is given, else the default file if there is one, else None."""
+    """`path` where it is given, else the default file if there is one, else None.
+
+    A link to a file that is gone is there, and an error when it is read.
+    """
     default = Path(DEFAULT_CONFIG)
-    return default if path is None and default.exists() else path
+    return default if path is None and os.path.lexists(default) else path
 
 
 def format_option(command: Command) -> Command:

@@ -5,16 +5,18 @@ the wrong kind, and pools or prices that contradict themselves.
 """
 
 import difflib
-import tomllib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
+from ingest.config_file import read_toml
+from ingest.config_values import refuse_wrong_values, shown, struct_inside
 from ingest.errors import ConfigurationError
 
 Money = Decimal
@@ -116,6 +118,9 @@ MAPPABLE_COLUMNS = (
 """Columns of a call that `[map]` may fill; the values are `resource.NAME` or `attribute.NAME`."""
 
 
+_MEMORY = re.compile(r"(?=.*[1-9])\d+(\.\d+)? ?(([KMGT]i?)?B|%)", re.IGNORECASE)
+
+
 def load_configuration(path: Path | None) -> Configuration:
     """The configuration at `path`; the defaults where `path` is None.
 
@@ -123,23 +128,11 @@ def load_configuration(path: Path | None) -> Configuration:
     """
     if path is None:
         return Configuration()
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        raise ConfigurationError(
-            f"no configuration at {path}; name another with --config"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}") from error
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path} is no valid TOML: {error}") from error
+    raw = read_toml(path)
     _refuse_unknown_keys(raw, Configuration, str(path), "")
-    try:
-        configuration = msgspec.convert(raw, Configuration, strict=True)
-    except msgspec.ValidationError as error:
-        raise ConfigurationError(f"{path}: {error}") from error
+    _refuse_unmappable(raw.get("map"), path)
+    refuse_wrong_values(raw, Configuration, str(path))
+    configuration = msgspec.convert(raw, Configuration, strict=True)
     _refuse_contradictions(configuration, path)
     return configuration
 
@@ -162,38 +155,42 @@ def _refuse_unknown_keys(raw: Mapping[str, Any], kind: type, path: str, where: s
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     for key, value in raw.items():
         if key not in fields:
-            near = difflib.get_close_matches(key, fields, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(fields)}"
+            hint = _hint(key, list(fields), is_inside=bool(where))
             raise ConfigurationError(f"{path}: unknown key {where + key!r}; {hint}")
-        element = _struct_inside(fields[key])
+        element = struct_inside(fields[key])
         if element is not None and isinstance(value, list):
             for index, item in enumerate(value):
                 if isinstance(item, dict):
                     _refuse_unknown_keys(item, element, path, f"{key}[{index}].")
 
 
-def _struct_inside(kind: Any) -> type[msgspec.Struct] | None:
-    if get_origin(kind) is tuple:
-        element = get_args(kind)[0]
-        if isinstance(element, type) and issubclass(element, msgspec.Struct):
-            return element
-    return None
+def _hint(key: str, known: Sequence[str], *, is_inside: bool) -> str:
+    """What an unknown key may have been meant to be, or where it belongs."""
+    if is_inside and key in Configuration.__struct_fields__:
+        return f"{key!r} is a key of the whole file: put it above the first [table]"
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+
+
+def _refuse_unmappable(columns: object, path: Path) -> None:
+    if not isinstance(columns, Mapping):
+        return
+    for column in columns:
+        if column not in MAPPABLE_COLUMNS:
+            hint = _hint(column, MAPPABLE_COLUMNS, is_inside=True)
+            raise ConfigurationError(f"{path}: [map] cannot fill {column!r}; {hint}")
 
 
 def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
-    try:
-        ZoneInfo(configuration.timezone)
-    except (ZoneInfoNotFoundError, ValueError):
+    _refuse_unknown_zone(configuration.timezone, path)
+    if not _MEMORY.fullmatch(configuration.memory_limit):
         raise ConfigurationError(
-            f"{path}: timezone {configuration.timezone!r} is unknown; use a name such as Asia/Tokyo"
-        ) from None
+            f"{path}: memory_limit is {shown(configuration.memory_limit)}; "
+            'it must be a size, such as "4GB" or "512MiB"'
+        )
     _refuse_impossible_amounts(configuration, path)
     _refuse_pools_of_one_instant(configuration.pools, path)
     for column, sources in configuration.map.items():
-        if column not in MAPPABLE_COLUMNS:
-            near = difflib.get_close_matches(column, MAPPABLE_COLUMNS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(MAPPABLE_COLUMNS)}"
-            raise ConfigurationError(f"{path}: [map] cannot fill {column!r}; {hint}")
         for source in sources:
             if not source.startswith(("resource.", "attribute.")):
                 raise ConfigurationError(
@@ -225,6 +222,15 @@ def _refuse_pools_of_one_instant(pools: Sequence[Pool], path: Path) -> None:
                 )
 
 
+def _refuse_unknown_zone(name: str, path: Path) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = difflib.get_close_matches(name, sorted(available_timezones()), n=1, cutoff=0.7)
+        hint = f"did you mean {near[0]!r}?" if near else "use a name such as Asia/Tokyo"
+        raise ConfigurationError(f"{path}: timezone {name!r} is unknown; {hint}") from None
+
+
 def _refuse_impossible_amounts(configuration: Configuration, path: Path) -> None:
     for key, value in _amounts(configuration):
         if not value.is_finite() or value < 0:
@@ -243,7 +249,7 @@ def _refuse_impossible_amounts(configuration: Configuration, path: Path) -> None
 def _amounts(configuration: Configuration) -> Iterator[tuple[str, Decimal]]:
     """Every decimal of `configuration` with its key, such as "pools[0].price_per_gpu_hour"."""
     for table in msgspec.structs.fields(configuration):
-        if _struct_inside(table.type) is None:
+        if struct_inside(table.type) is None:
             continue
         for number, entry in enumerate(getattr(configuration, table.name)):
             for field in msgspec.structs.fields(entry):
