@@ -9,11 +9,13 @@ from ingest.errors import LedgerError
 from ingest.files import RefusedSourceError, Source
 from ingest.readers.aider import Aider
 from ingest.readers.azure_llm_trace import AzureLlmTrace
+from ingest.readers.burstgpt import BurstGpt
 from ingest.readers.claude_code import ClaudeCode
 from ingest.readers.codex import Codex
 from ingest.readers.foreign import companion, described
 from ingest.readers.gemini_responses import GeminiResponses
 from ingest.readers.jaeger_json import JaegerJson
+from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.mooncake import Mooncake
 from ingest.readers.native import Native
 from ingest.readers.openinference_span import OpenInferenceSpan
@@ -39,7 +41,9 @@ READERS: tuple[Reader, ...] = (
     Aider(),
     SweAgent(),
     VllmLifecycle(),
+    LlamaCpp(),
     AzureLlmTrace(),
+    BurstGpt(),
     Mooncake(),
     Native(),
 )

@@ -5,8 +5,7 @@ usage replaces the earlier. Refuses to count the usage that a sub-agent's result
 the client wrote itself without asking a model.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.calls.missing import missing_note
@@ -16,6 +15,7 @@ from ingest.files import Source
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import instant_of_text
+from ingest.readers.latest import latest
 from ingest.readers.native_columns import native_value
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
@@ -23,9 +23,6 @@ from ingest.readers.record_fields import record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
-
-MAX_OPEN_CALLS = 4_096
-"""So many calls wait for a later line of theirs; those that come after it meet in the ledger."""
 
 _SHAPES = tuple(
     frozenset(keys)
@@ -58,22 +55,7 @@ class ClaudeCode:
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Batches of calls that know when they ended; lines of other kinds are no records."""
-        return batches(_latest(_calls(source)))
-
-
-def _latest(items: Iterable[Call | Reject]) -> Iterator[Call | Reject]:
-    """Each call once, with the usage of its last line that has any."""
-    waiting: OrderedDict[str, Call] = OrderedDict()
-    for item in items:
-        if isinstance(item, Reject):
-            yield item
-            continue
-        is_repeated = item.identity in waiting
-        if not is_repeated or item.tokens_source != "unknown":
-            waiting[item.identity] = item
-        if len(waiting) > MAX_OPEN_CALLS:
-            yield waiting.popitem(last=False)[1]
-    yield from waiting.values()
+        return batches(latest(_calls(source)))
 
 
 def _calls(source: Source) -> Iterator[Call | Reject]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ingest.readers import claude_code
 from ingest.records import Call
 
 
@@ -109,10 +108,3 @@ def test_a_bad_line_is_rejected_without_its_neighbour(take, bad: str, reason: st
     (reject,) = taken.rejects
     assert reject.position == "line 1"
     assert reason in reject.reason
-
-
-def test_no_more_than_a_bounded_number_of_calls_waits(take, monkeypatch) -> None:
-    monkeypatch.setattr(claude_code, "MAX_OPEN_CALLS", 2)
-    lines = [line(message={"id": f"m{number}"}) for number in (1, 2, 3, 1)]
-    identities = [call.identity for call in take("\n".join(lines), "claude-code").calls]
-    assert identities == [f"claude-code:m{number}" for number in (1, 2, 3, 1)]

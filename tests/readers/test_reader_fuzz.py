@@ -32,11 +32,13 @@ SAMPLES = {
     "aider": "aider.jsonl",
     "swe-agent": "swe-agent.json",
     "vllm-lifecycle": "vllm/requests.jsonl",
+    "llama-cpp": "llama-cpp.jsonl",
+    "burstgpt": "burstgpt.csv",
     "azure-llm-trace": "azure.csv",
     "mooncake": "mooncake.jsonl",
     "native": "native.jsonl",
 }
-JSON_FORMATS = sorted(SAMPLES.keys() - {"azure-llm-trace"})
+JSON_FORMATS = sorted(SAMPLES.keys() - {"azure-llm-trace", "burstgpt"})
 LINE_FORMATS = ("vllm-lifecycle", "mooncake", "native")
 
 quietly = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -25,6 +25,8 @@ FORMAT_OF = {
     "aider.jsonl": "aider",
     "swe-agent.json": "swe-agent",
     "vllm/requests.jsonl": "vllm-lifecycle",
+    "llama-cpp.jsonl": "llama-cpp",
+    "burstgpt.csv": "burstgpt",
     "azure.csv": "azure-llm-trace",
     "mooncake.jsonl": "mooncake",
     "native.jsonl": "native",
