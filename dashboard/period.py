@@ -43,8 +43,11 @@ def default_month(months: Sequence[str], last_at: int, zone: str) -> str:
 
 
 def choices(months: Sequence[str]) -> list[str]:
-    """What a reader may choose: each month, the newest first, a range of days, everything."""
-    return [*sorted(months, reverse=True), DAYS, ALL]
+    """What a reader may choose: each month, the newest first, a range of days, everything.
+
+    Everything alone where there is no month, since no call tells its time.
+    """
+    return [*sorted(months, reverse=True), DAYS, ALL] if months else [ALL]
 
 
 def month_period(month: str, zone: str) -> Period:

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis.window import Window
 from dashboard import answers
-from dashboard.address import Choice, choose
+from dashboard.address import Choice, choose, choose_day
 from dashboard.period import (
     ALL,
     DAYS,
@@ -35,6 +35,10 @@ from dashboard.source import Source
 GROUPINGS = ("endpoint", "team", "model", "service", "pool", "feature", "tenant")
 FILTERS = ("endpoint", "team", "model")
 NO_FILTER = "any"
+NO_TIMES = (
+    "No call of the ledger tells its time: calls and tokens are counted over everything, and there "
+    "are no months, no GPU-seconds and no cost. Bring in telemetry with a start and an end."
+)
 LINES_BY = Choice(key="by", label="Lines by", options=GROUPINGS, default=GROUPINGS[0], width_px=150)
 
 
@@ -70,18 +74,19 @@ class View:
 def view_bar(source: Source) -> View:
     """The bar at the top of every page, and the view that it stands for."""
     configuration = source.configuration()
-    first_at, last_at = answers.reach(source)
-    months = months_between(first_at, last_at, configuration.timezone)
-    default = default_month(months, last_at, configuration.timezone)
+    reach = answers.reach(source)
+    months, default = _months(reach, configuration.timezone)
     told = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = _period_choice(months, default, told)
-        days = _days_choice(chosen, default)
+        days = _days_choice(default, told) if chosen == DAYS else None
         by = choose(LINES_BY, told)
         zone = _zone_choice(configuration.timezone, told)
         where = _filters(source, told)
     period, previous = periods(chosen, days, zone)
-    if previous is not None and not is_covered(previous.window, first_at):
+    if reach is None:
+        told.text(NO_TIMES)
+    if previous is not None and (reach is None or not is_covered(previous.window, reach[0])):
         previous = None
     return View(
         period=period,
@@ -92,13 +97,24 @@ def view_bar(source: Source) -> View:
     )
 
 
-def periods(chosen: str, days: tuple[date, date], zone: str) -> tuple[Period, Period | None]:
-    """The period that was chosen, and the one before it; everything has none before it."""
+def periods(chosen: str, days: tuple[date, date] | None, zone: str) -> tuple[Period, Period | None]:
+    """The period that was chosen, and the one before it; everything has none before it.
+
+    `days` are the first and the last of a range, which wins over a month.
+    """
     if chosen == ALL:
         return whole_period(zone), None
-    if chosen == DAYS:
+    if days is not None:
         return days_period(*days, zone), days_period(*days_before(*days), zone)
     return month_period(chosen, zone), month_period(month_before(chosen), zone)
+
+
+def _months(reach: tuple[int, int] | None, zone: str) -> tuple[list[str], str]:
+    """The months of the ledger's calls and the period shown first."""
+    if reach is None:
+        return [], ALL
+    months = months_between(*reach, zone)
+    return months, default_month(months, reach[1], zone)
 
 
 def _period_choice(months: Sequence[str], default: str, told: DeltaGenerator) -> str:
@@ -108,13 +124,9 @@ def _period_choice(months: Sequence[str], default: str, told: DeltaGenerator) ->
     return choose(period, told)
 
 
-def _days_choice(chosen: str, default_month: str) -> tuple[date, date]:
+def _days_choice(default_month: str, told: DeltaGenerator) -> tuple[date, date]:
     first, last = month_days(default_month)
-    if chosen != DAYS:
-        return first, last
-    since = st.date_input("From", first, key="from", bind="query-params", width=150)
-    until = st.date_input("To", last, key="to", bind="query-params", width=150)
-    return since, until
+    return choose_day("From", "from", first, told), choose_day("To", "to", last, told)
 
 
 def _zone_choice(configured: str, told: DeltaGenerator) -> str:

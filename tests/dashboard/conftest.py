@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from ingest.config import load_configuration
 from ingest.deliver import deliver_paths
@@ -33,6 +34,15 @@ price_per_gpu_hour = "3.60"
 schedule = ["mon-sun 00:00-01:00"]
 """
 START_TIMEOUT_S = 60
+RUN_TIMEOUT_S = 60
+PAGE_SCRIPT = """
+from dashboard.pages import {name}
+from dashboard.source import current_source
+from dashboard.view import view_bar
+
+source = current_source()
+{name}.show(source, view_bar(source))
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +94,18 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Files:
     with open_for_writing(files.ledger) as ledger:
         deliver_paths(ledger, [str(source)], load_configuration(files.config), format_name="native")
     return files
+
+
+@pytest.fixture(scope="session")
+def page_run() -> Callable[..., AppTest]:
+    """A function that runs one page, by the name of its module, at an address."""
+
+    def run(name: str, **parameters: str) -> AppTest:
+        single = AppTest.from_string(PAGE_SCRIPT.format(name=name), default_timeout=RUN_TIMEOUT_S)
+        single.query_params.update(parameters)
+        return single.run()
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -110,32 +111,21 @@ def test_names_are_shown_as_text(app: AppTest) -> None:
 HOLD_LEDGER = """
 import sys
 from pathlib import Path
+from dashboard.view import NO_TIMES
+from ingest.config import load_configuration
+from ingest.deliver import deliver_paths
 from ingest.ledger import open_for_writing
 
 with open_for_writing(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
 """
-PAGE_SCRIPT = """
-from dashboard.pages import {name}
-from dashboard.source import current_source
-from dashboard.view import view_bar
-
-source = current_source()
-{name}.show(source, view_bar(source))
-"""
 
 
 @pytest.fixture
-def page(app: AppTest) -> PageOf:
-    """A function that runs one page, by the name of its module, at an address."""
-
-    def run(name: str, **parameters: str) -> AppTest:
-        single = AppTest.from_string(PAGE_SCRIPT.format(name=name), default_timeout=RUN_TIMEOUT_S)
-        single.query_params.update(parameters)
-        return single.run()
-
-    return run
+def page(app: AppTest, page_run: PageOf) -> PageOf:
+    """A function that runs one page on the small ledger."""
+    return page_run
 
 
 def test_the_lines_of_the_law_add_up_to_the_total_below_them(page: PageOf) -> None:
@@ -197,6 +187,31 @@ def test_what_the_address_asks_for_in_vain_is_said(
     opened = page(name, **{key: asked})
     assert not opened.exception
     assert f"The address asks for {sentence}" in texts(opened)
+
+
+def test_what_was_asked_in_vain_is_said_until_another_value_is_chosen(app: AppTest) -> None:
+    app.query_params["period"] = "2027-01"
+    app.run()
+    sentence = "The address asks for period 2027-01, which has no data; showing 2026-10"
+    app.selectbox(key="by").select("team").run()
+    assert sentence in texts(app)
+    app.selectbox(key="period").select("2026-09").run()
+    assert not [text for text in texts(app) if "The address asks for" in text]
+
+
+@pytest.mark.parametrize("asked", ["2026-13-45", "soon", "1969-12-31", "20261001"])
+def test_a_day_that_is_none_is_said_until_another_is_chosen(app: AppTest, asked: str) -> None:
+    app.query_params.update({"period": "days", "from": asked, "to": "2026-10-02"})
+    app.run()
+    sentence = (
+        f"The address asks for from {asked}, which is no day from 1970 on, such as 2026-10-01; "
+        "showing 2026-10-01"
+    )
+    assert sentence in texts(app)
+    app.selectbox(key="by").select("team").run()
+    assert sentence in texts(app)
+    app.date_input(key="from").set_value(date(2026, 10, 2)).run()
+    assert not [text for text in texts(app) if "The address asks for" in text]
 
 
 def test_a_missing_ledger_says_how_to_make_one(

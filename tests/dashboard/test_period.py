@@ -27,6 +27,10 @@ def test_the_newest_month_is_offered_first_and_everything_last() -> None:
     ]
 
 
+def test_without_a_month_everything_alone_is_offered() -> None:
+    assert choices([]) == ["everything"]
+
+
 def test_months_reach_from_the_first_call_to_the_last_in_the_zone() -> None:
     first_at = 1_788_188_400_000_000_000  # 2026-08-31T15:00:00Z, the 1st of September in Tokyo
     last_at = first_at + 61 * 24 * HOUR_NS  # 2026-10-31T15:00:00Z, the 1st of November there
