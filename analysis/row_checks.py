@@ -29,6 +29,11 @@ def row_findings(connection: Connection) -> Iterator[Finding]:
     yield from _quality(connection)
 
 
+def unpriced_calls(connection: Connection) -> pl.DataFrame:
+    """Calls without a price in the whole ledger: `model`, `reason`, `call_count`, most first."""
+    return _rows(connection, "unpriced")
+
+
 def _rows(connection: Connection, name: str, **values: object) -> pl.DataFrame:
     return run_question(connection, question_named(name, "checks"), **values)
 
@@ -109,7 +114,7 @@ def _quality(connection: Connection) -> Iterator[Finding]:
     for way, count in counts.items():
         yield Finding(check=way, result="told", evidence=counted(count, "call"))
     yield from _reported_costs(connection)
-    unpriced = _rows(connection, "unpriced")
+    unpriced = unpriced_calls(connection)
     models = ", ".join(
         f"{model or 'model not known'} {count:,} ({reason})"
         for model, reason, count in unpriced.head(MODELS_NAMED).rows()

@@ -17,6 +17,7 @@ from analysis.errors import NoDataError
 from analysis.explain import explain
 from analysis.extent import extent_of, no_calls
 from analysis.law import law
+from analysis.row_checks import unpriced_calls
 from analysis.selection import read_cohorts, selected
 from analysis.trace import trace
 from analysis.traces import TraceSearch, traces
@@ -98,8 +99,11 @@ def law_before(
 
 
 @st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Opening the ledger …")
-def reach(source: Source) -> tuple[int, int]:
-    """The first service start and the last end of the ledger's calls, ns since 1970."""
+def reach(source: Source) -> tuple[int, int] | None:
+    """The first service start and the last end of the ledger's calls, ns since 1970.
+
+    None where there are calls and none tells its time.
+    """
     return _asked(source, _reach)
 
 
@@ -108,6 +112,12 @@ def names(source: Source, column: str) -> list[str]:
     """The values of `column` that calls have, in their order."""
     cohorts = _asked(source, lambda ledger, _: read_cohorts(ledger.connection, selected(None)))
     return sorted(cohorts[column].drop_nulls().unique())
+
+
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Looking for prices …")
+def without_price(source: Source) -> pl.DataFrame:
+    """How many calls of the whole ledger have no price, by model and reason."""
+    return _asked(source, lambda ledger, _: unpriced_calls(ledger.connection))
 
 
 def calls_behind(
@@ -121,11 +131,13 @@ def calls_behind(
     return calls_in(source, window, behind.where, order, most), count
 
 
-def _reach(ledger: Ledger, configuration: Configuration) -> tuple[int, int]:
+def _reach(ledger: Ledger, configuration: Configuration) -> tuple[int, int] | None:
     extent = extent_of(ledger.connection, selected(None))
-    if extent.first_at is None or extent.last_at is None:
+    if extent.call_count == 0:
         everything = Window(timezone=configuration.timezone)
         raise no_calls(ledger.connection, everything, selected(None))
+    if extent.first_at is None or extent.last_at is None:
+        return None
     return extent.first_at, extent.last_at
 
 

@@ -23,12 +23,12 @@ class Summary:
     cost: Decimal | None
     idle_cost: Decimal | None
     other_costs: Mapping[str, Decimal]
-    gpu_seconds: float
-    """Provisioned where every pool is configured: of calls and idle."""
+    gpu_seconds: float | None
+    """Provisioned where every pool is configured: of calls and idle. None where none is known."""
     idle_gpu_seconds: float
     calls_count: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
     estimated_ratio: float | None
     unpriced_calls_count: int
     unpriced_tokens: int
@@ -48,11 +48,11 @@ def summary_of(frame: pl.DataFrame, currency: str) -> Summary:
         cost=total_cost(frame, currency),
         idle_cost=idle_cost(frame, currency),
         other_costs=other_currencies(frame, currency),
-        gpu_seconds=float(frame["gpu_seconds"].sum()),
+        gpu_seconds=_known_sum(frame["gpu_seconds"]),
         idle_gpu_seconds=float(frame.filter(is_idle)["gpu_seconds"].sum()),
         calls_count=int(frame["N"].sum()),
-        input_tokens=int(frame["input_tokens"].sum()),
-        output_tokens=int(frame["output_tokens"].sum()),
+        input_tokens=_known_count(frame["input_tokens"]),
+        output_tokens=_known_count(frame["output_tokens"]),
         estimated_ratio=_estimated_ratio(frame.filter(~is_idle)),
         unpriced_calls_count=int(unpriced["N"].sum()),
         unpriced_tokens=int(unpriced["input_tokens"].sum()) + int(unpriced["output_tokens"].sum()),
@@ -62,7 +62,7 @@ def summary_of(frame: pl.DataFrame, currency: str) -> Summary:
 def trust_sentence(summary: Summary) -> str:
     """How far the figures can be trusted: measured, estimated, unpriced."""
     parts = [_measured_text(summary.estimated_ratio)]
-    if not summary.calls_count and not summary.gpu_seconds - summary.idle_gpu_seconds:
+    if not summary.calls_count and summary.gpu_seconds == summary.idle_gpu_seconds:
         parts = ["No call was made; the cost is that of provisioned GPUs"]
     elif summary.unpriced_calls_count:
         parts.append(
@@ -79,9 +79,20 @@ def trust_sentence(summary: Summary) -> str:
 
 
 def _measured_text(estimated: float | None) -> str:
-    measured = None if estimated is None else 1 - estimated
+    if estimated is None:
+        return "The calls' GPU-seconds are not known"
     of_time = "of the calls' GPU-seconds are measured"
-    return f"{ratio_text(measured)} {of_time}, {ratio_text(estimated)} estimated"
+    return f"{ratio_text(1 - estimated)} {of_time}, {ratio_text(estimated)} estimated"
+
+
+def _known_count(values: pl.Series) -> int | None:
+    known = _known_sum(values)
+    return None if known is None else int(known)
+
+
+def _known_sum(values: pl.Series) -> float | None:
+    """The sum of the known values; None where none is known."""
+    return None if values.null_count() == values.len() else float(values.sum())
 
 
 def _estimated_ratio(calls: pl.DataFrame) -> float | None:

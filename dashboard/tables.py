@@ -49,8 +49,9 @@ def _totals(lines: pl.DataFrame) -> list[pl.DataFrame]:
     rows = []
     currencies = lines["currency"].drop_nulls().unique(maintain_order=True).to_list()
     for index, currency in enumerate(currencies or [None]):
-        of_currency = lines.filter(pl.col("currency") == currency)
-        sums = {name: lines[name].sum() for name in ("N", *SUM_COLUMNS)} if index == 0 else {}
+        of_currency = lines.filter(pl.col("currency").eq_missing(currency))
+        known = [name for name in ("N", *SUM_COLUMNS) if lines[name].null_count() < lines.height]
+        sums = {name: lines[name].sum() for name in known} if index == 0 else {}
         row = {
             "label": TOTAL_LABEL,
             "currency": currency,
@@ -221,6 +222,16 @@ def trace_sentence(trace: pl.DataFrame, currency: str) -> str:
         f"{quantity_text(float(calls['gpu_seconds'].sum()))} GPU-seconds, "
         f"{call_money_text(cost, currency)}"
     )
+
+
+def unpriced_columns() -> dict[str, Any]:
+    """How the columns of `remedies.with_remedies` are shown."""
+    return {
+        "call_count": st.column_config.NumberColumn("calls", format="%,d"),
+        "reason": st.column_config.TextColumn("why no price"),
+        "remedy": st.column_config.TextColumn("what to do"),
+        "model": st.column_config.TextColumn("model"),
+    }
 
 
 def _to_the_second(instant: pl.Expr) -> pl.Expr:

@@ -99,7 +99,7 @@ def _spend_rows(figures: MonthlyFigures, tables: Mapping[str, Table]) -> list[Su
 def _work_rows(figures: MonthlyFigures, tables: Mapping[str, Table]) -> list[SummaryRow]:
     endpoints = tables["Endpoints"]
     summary = figures.summary
-    sums: tuple[tuple[str, str, int | float, Kind], ...] = (
+    sums: tuple[tuple[str, str, int | float | None, Kind], ...] = (
         ("Calls", "N", summary.calls_count, "count"),
         ("Input tokens", "input_tokens", summary.input_tokens, "count"),
         ("Output tokens", "output_tokens", summary.output_tokens, "count"),

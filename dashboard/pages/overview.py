@@ -9,6 +9,7 @@ from dashboard.comparison import LetterCard, compared_lines, letter_cards, lette
 from dashboard.lines import labelled
 from dashboard.moves import moves_of
 from dashboard.pages.notes import show_notes
+from dashboard.pages.unpriced import show_unpriced
 from dashboard.series import spend_by_day
 from dashboard.source import Source
 from dashboard.summary import Summary, summary_of, trust_sentence
@@ -27,12 +28,25 @@ def show(source: Source, view: View) -> None:
     before = answers.law_before(source, (view.by,), view.window_before, view.where)
     summary = summary_of(lines.frame, view.currency)
     st.subheader(f"Cost of inference, {view.period.text}")
-    _first_numbers(summary, None if before is None else summary_of(before, view.currency), view)
+    if summary.cost is None:
+        _counts(summary)
+    else:
+        _first_numbers(summary, None if before is None else summary_of(before, view.currency), view)
     st.text(trust_sentence(summary))
-    _spend(source, view)
-    _letters(source, view)
-    _lines(lines.frame, before, view)
+    show_unpriced(source, summary)
+    if summary.cost is not None:
+        _spend(source, view)
+        _letters(source, view)
+        _lines(lines.frame, before, view)
     show_notes(lines)
+
+
+def _counts(summary: Summary) -> None:
+    """The first numbers where nothing has a price in the configured currency."""
+    with st.container(horizontal=True):
+        st.metric("Calls", count_text(summary.calls_count), border=True)
+        st.metric("Input tokens", count_text(summary.input_tokens), border=True)
+        st.metric("Output tokens", count_text(summary.output_tokens), border=True)
 
 
 def _first_numbers(summary: Summary, before: Summary | None, view: View) -> None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from analysis.errors import NoDataError
 from analysis.traces import TraceSearch
+from analysis.wording import counted
 from dashboard import answers
 from dashboard.address import Choice, choose
 from dashboard.pages.trace_panel import show_trace
@@ -29,7 +30,12 @@ ORDER = Choice(
 def show(source: Source, view: View) -> None:
     """The page in `view`."""
     st.subheader(f"Traces with calls, {view.period.text}")
-    answer = answers.traces_in(source, view.window, view.where, _search())
+    search = _search()
+    try:
+        answer = answers.traces_in(source, view.window, view.where, search)
+    except NoDataError:
+        _no_trace(source, view)
+        return
     found = answer.frame.height
     fitting = int(answer.frame["fitting_count"][0])
     st.text(f"Showing {count_text(found)} of {count_text(fitting)} traces; choose one below")
@@ -46,6 +52,15 @@ def show(source: Source, view: View) -> None:
     trace_id = st.query_params.get("trace")
     if trace_id:
         _chosen_trace(source, view, trace_id)
+
+
+def _no_trace(source: Source, view: View) -> None:
+    """That no trace is found; raises `NoDataError` where there is no call either."""
+    count = int(answers.law_by(source, (), view.window, view.where).frame["N"].sum())
+    st.text(
+        f"Of {counted(count, 'call')} here none is in a trace that fits. "
+        "Search more widely; calls that name no trace are listed on Endpoints."
+    )
 
 
 def _chosen_trace(source: Source, view: View, trace_id: str) -> None:
