@@ -18,6 +18,7 @@ from analysis.letters import PICOSECONDS_PER_S
 from analysis.lines import MONEY, Line, lines_frame
 from analysis.money import total
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
+from analysis.scan import Scan, scanned
 from analysis.selection import Filters
 from analysis.window import Window
 from analysis.wording import counted
@@ -37,6 +38,7 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     after: Window,
     by: Sequence[str] = ("endpoint",),
     where: Filters | None = None,
+    scan: Scan = scanned,
 ) -> Answer:
     """The change of cost from `before` to `after` by the columns `by`, in money per letter.
 
@@ -48,8 +50,8 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     columns = checked_groups(by)
     if set(columns) & set(TIME_COLUMNS):
         raise WrongQuestionError("explain compares two periods; group by no column of time")
-    old = law_lines(ledger, configuration, by=columns, window=before, where=where)
-    new = law_lines(ledger, configuration, by=columns, window=after, where=where)
+    old = law_lines(ledger, configuration, by=columns, window=before, where=where, scan=scan)
+    new = law_lines(ledger, configuration, by=columns, window=after, where=where, scan=scan)
     rows = [_explained(*pair) for pair in _pairs(old, new, columns)]
     if not rows:
         raise NoDataError("neither period has a priced line; give the pools a price per GPU-hour")
@@ -57,7 +59,8 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     notes = (
         f"before: {old.window.text()}",
         f"after: {new.window.text()}",
-        *(found.only_idle for found in (old, new) if found.only_idle is not None),
+        *(f"before: {caution}" for caution in old.cautions),
+        *(f"after: {caution}" for caution in new.cautions),
         *_unpriced_notes(old, new),
     )
     return Answer(frame=frame, notes=notes, window=after)

@@ -65,6 +65,7 @@ def _idle(rate: Rate, time: Any, idle_ps: int) -> IdleSums:
         time=time,
         currency=rate.currency,
         gpu_ps=idle_ps,
+        excess_ps=max(0, -idle_ps),
         cost=None if price is None else gpu_cost(idle_ps, price),
     )
 
@@ -73,4 +74,9 @@ def _added(one: IdleSums | None, other: IdleSums) -> IdleSums:
     if one is None:
         return other
     cost = None if one.cost is None or other.cost is None else total([one.cost, other.cost])
-    return replace(one, gpu_ps=one.gpu_ps + other.gpu_ps, cost=cost)
+    return replace(
+        one,
+        gpu_ps=one.gpu_ps + other.gpu_ps,
+        excess_ps=one.excess_ps + other.excess_ps,
+        cost=cost,
+    )

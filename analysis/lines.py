@@ -23,13 +23,15 @@ MONEY = pl.Decimal(38, 9)
 class IdleSums:
     """Provisioned minus busy of one pool in one currency; negative where more was busy.
 
-    `time` is the value of the time column grouped by, None where there is none.
+    `time` is the value of the time column grouped by, None where there is none. `excess_ps` is by
+    how much busy exceeds provisioned, summed over the rates of the pool in which it does.
     """
 
     pool: str
     time: Any
     currency: str | None
     gpu_ps: int
+    excess_ps: int
     cost: Decimal | None
 
 

@@ -115,6 +115,11 @@ def instant_text(at: int, timezone: str) -> str:
     return f"{whole[:19]}{fraction}{whole[19:]}"
 
 
+def month_of(at: int, timezone: str) -> str:
+    """The month `YYYY-MM` of `timezone` in which `at` lies."""
+    return instant_text(at, timezone)[:7]
+
+
 def _first_of_month(text: str) -> date | None:
     found = _MONTH.match(text)
     if found is None or not 1 <= int(found.group(2)) <= 12:

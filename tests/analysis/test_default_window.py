@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from analysis.answer import Answer
 from analysis.extent import extent_of
 from analysis.law import law
 from analysis.window import Window
@@ -98,3 +99,37 @@ def test_a_call_that_tells_only_its_end_is_counted_where_it_ended(ledger_of: Led
     assert set(months["month"]) == {"2026-10"}
     assert months["N"].sum() == 2
     assert law(ledger, CONFIGURATION, window=october).frame["N"].sum() == 2
+
+
+def window_note(answer: Answer) -> str:
+    [said] = [note for note in answer.notes if note.startswith("window: ")]
+    return said
+
+
+def test_the_note_says_what_the_default_window_is_taken_from_and_how_to_ask_for_a_month(
+    ledger_of: LedgerOf,
+) -> None:
+    ledger = ledger_of([call("1", 60, 61, 70)], CONFIGURATION)
+    tokyo = Configuration(pools=CONFIGURATION.pools, timezone="Asia/Tokyo")
+    assert window_note(law(ledger, tokyo)) == (
+        "window: 2026-10-01T09:01:00+09:00 to 2026-10-01T09:01:10+09:00 (Asia/Tokyo), from the "
+        "first service start to the last end of the ledger's production calls; idle time outside "
+        "it is not counted; for a whole month: --since 2026-10 --until 2026-11"
+    )
+
+
+def test_the_note_says_which_bound_was_taken(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of([call("1", 0, 1, 10)], CONFIGURATION)
+    since, until = Window(since=OCTOBER - S), Window(until=OCTOBER + 60 * S)
+    assert "(UTC), to the last end of" in window_note(law(ledger, CONFIGURATION, window=since))
+    assert "(UTC), from the first service start of" in window_note(
+        law(ledger, CONFIGURATION, window=until)
+    )
+
+
+def test_the_note_of_a_month_is_that_month(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of([call("1", 0, 1, 10)], CONFIGURATION)
+    october = Window.month("2026-10", "UTC")
+    assert window_note(law(ledger, CONFIGURATION, window=october)) == (
+        "window: 2026-10-01T00:00:00+00:00 to 2026-11-01T00:00:00+00:00 (UTC)"
+    )

@@ -169,8 +169,8 @@ def test_after_a_month_of_idle_time_alone_endpoints_are_new_and_the_parts_add_up
         ("new", "/rag", Decimal("0.005")),
         ("total", None, 24 * Decimal("3.6")),
     ]
-    assert any(note.startswith("no calls with origin=production from 2026-09") for note in
-               answer.notes)  # fmt: skip
+    said = "before: no calls with origin=production from 2026-09"
+    assert any(note.startswith(said) for note in answer.notes)
 
 
 def test_before_a_month_of_idle_time_alone_endpoints_are_retired(ledger_of: LedgerOf) -> None:

@@ -168,7 +168,8 @@ def test_more_replicas_than_configured_make_idle_time_negative(ledger_of: Ledger
     answer = law(ledger_of(calls, CONFIGURATION), CONFIGURATION, window=QUARTER)
     idle = answer.frame.row(by_predicate=pl.col("line") == "idle", named=True)
     assert (idle["gpu_seconds"], idle["cost"]) == (-900, Decimal("-0.9"))
-    assert any("busier than its configuration allows" in note for note in answer.notes)
+    said = "pool 'a' was busy for 900 GPU-seconds more than is provisioned"
+    assert any(note.startswith(said) and "`gpuledger check`" in note for note in answer.notes)
 
 
 def test_replays_are_not_production_unless_asked_for(ledger_of: LedgerOf) -> None:

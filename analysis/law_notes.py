@@ -1,0 +1,124 @@
+"""The sentences beside the lines of the law: what its window is, and what its money rests on.
+
+Owns their words and when each is said. Refuses a figure that no line or charge stands for.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from analysis.extent import no_calls_text
+from analysis.group_sums import GroupSums
+from analysis.idle import unconfigured_pools
+from analysis.letters import PICOSECONDS_PER_S
+from analysis.lines import IdleSums, Line
+from analysis.selection import Filters, caller_values, read_cohorts
+from analysis.sql import question_named, run_question
+from analysis.window import Window, month_of
+from analysis.wording import counted
+from ingest.charging.rates import Rate
+from ingest.config import Configuration
+from ingest.ledger import Connection
+
+TOLERATED_PS = PICOSECONDS_PER_S // 10**6
+"""A pool that is busier by no more than this is not overcommitted: instants are rounded."""
+
+CONVERSION = r"; (1 \S+ = \S+ \S+ since \S+)$"
+"""How the rule of a price ends where its amount was converted (`ingest.charging`)."""
+
+
+def window_note(asked: Window, resolved: Window, origin: str | None) -> str:
+    """The window in words; where it was not asked for whole, what its other bound is taken from."""
+    said = f"window: {resolved.text()}"
+    begin = "from the first service start" if asked.since is None else ""
+    end = "to the last end" if asked.until is None else ""
+    taken = " ".join(bound for bound in (begin, end) if bound)
+    if not taken or resolved.since is None or resolved.until is None:
+        return said
+    month = month_of(resolved.until - 1, resolved.timezone)
+    following = month_of(Window.month(month, resolved.timezone).until or 0, resolved.timezone)
+    return (
+        f"{said}, {taken} of the ledger's {origin} calls; idle time outside it is not counted; "
+        f"for a whole month: --since {month} --until {following}"
+    )
+
+
+def only_idle_note(connection: Connection, window: Window, filters: Filters) -> str:
+    """What is said of a window in which pools were provisioned and nobody called."""
+    return (
+        f"{no_calls_text(connection, window, filters)}; all that was provisioned is idle "
+        "(`from` and `schedule` of a pool say when it is provisioned)"
+    )
+
+
+def overcommit_notes(idle: Sequence[IdleSums]) -> Iterator[str]:
+    """A sentence for each pool that was busier than what its configuration provisions."""
+    excess: dict[str, int] = {}
+    for item in idle:
+        excess[item.pool] = excess.get(item.pool, 0) + item.excess_ps
+    for pool, excess_ps in sorted(excess.items()):
+        if excess_ps > TOLERATED_PS:
+            yield (
+                f"pool {pool!r} was busy for {excess_ps / PICOSECONDS_PER_S:,.6g} GPU-seconds more "
+                "than is provisioned, so it was busier than its configuration allows; `gpuledger "
+                "check` names the months; correct its replicas, gpus_per_replica, schedule or from"
+            )
+
+
+def conversion_notes(
+    connection: Connection, configuration: Configuration, window: Window, filters: Filters
+) -> Iterator[str]:
+    """Each exchange rate by which a cost of the answer was converted, with its date."""
+    if not configuration.exchange_rates:
+        return
+    rules = run_question(
+        connection,
+        question_named("price_rules"),
+        since=window.since,
+        until=window.until,
+        **caller_values(filters),
+    )
+    rates = (
+        rules.join(read_cohorts(connection, filters), on="cohort_id", how="semi")
+        .with_columns(rate=pl.col("price_rule").str.extract(CONVERSION))
+        .drop_nulls("rate")
+        .group_by("rate")
+        .agg(pl.col("call_count").sum())
+        .sort("rate")
+    )
+    for rate, count in rates.iter_rows():
+        yield f"converted: the cost of {counted(count, 'call')}, {rate}"
+
+
+def line_notes(lines: Sequence[Line]) -> Iterator[str]:
+    """How much is estimated, not told or without a price."""
+    on_gpu = [line.sums for line in lines if line.sums is not None and line.basis == "gpu"]
+    busy_ps = sum(sums.gpu_ps for sums in on_gpu)
+    estimated_ps = sum(sums.estimated_gpu_ps for sums in on_gpu)
+    if estimated_ps:
+        yield (
+            f"{estimated_ps / busy_ps:.1%} of GPU-seconds are estimated: their calls do not tell "
+            "when service began or the first token came"
+        )
+    unknown = sum(
+        line.sums.call_count - line.sums.known_output_count
+        for line in lines
+        if line.sums is not None
+    )
+    if unknown:
+        yield f"output tokens not told: {counted(unknown, 'call')}; L is the mean of the others"
+    unpriced = sum(
+        line.sums.call_count for line in lines if line.line == "unpriced" and line.sums is not None
+    )
+    if unpriced:
+        yield f"unpriced: {counted(unpriced, 'call')}; `gpuledger check` says why"
+
+
+def pool_notes(rates: Sequence[Rate], sums: GroupSums, *, is_idle_shown: bool) -> Iterator[str]:
+    """Which pools are not configured, and that idle time is not shown where it is not."""
+    unconfigured = unconfigured_pools(rates, sums)
+    if unconfigured:
+        names = ", ".join(unconfigured)
+        yield f"not configured, so 1 GPU a replica is assumed, no price and no idle time: {names}"
+    if not is_idle_shown:
+        yield "idle time is not shown: it belongs to whole pools of production"
