@@ -33,6 +33,9 @@ COMMANDS: dict[str, CommandEntry] = {
         target="gpuledger.ingest_paths:ingest_paths",
         summary="Take files into the ledger; a second run adds nothing.",
     ),
+    "receive": CommandEntry(
+        target="gpuledger.receive:receive", summary="Receive live OTLP traces into the ledger."
+    ),
     "formats": CommandEntry(
         target="gpuledger.formats:formats",
         summary="List the readers, with how each is recognised.",

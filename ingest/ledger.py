@@ -25,7 +25,12 @@ from ingest.schema import current_version, migrations
 Connection = duckdb.DuckDBPyConnection
 """What the rest of the product is given; nobody else imports the driver."""
 
-LOCK_RETRY_S = 0.1
+DatabaseError = duckdb.Error
+"""What a statement raises: out of memory, a full disk, a value that does not fit."""
+
+LOCK_RETRY_S = 0.05
+LOCK_WAIT_S = 10.0
+"""A receiver holds the ledger for about a second at a time; who finds it taken tries until then."""
 DUCKDB_MAGIC = b"DUCK"
 DUCKDB_MAGIC_AT = 8
 
@@ -80,7 +85,7 @@ class Ledger:
 
 
 def open_for_writing(
-    path: Path | None, *, memory_limit: str | None = None, wait_s: float = 2.0
+    path: Path | None, *, memory_limit: str | None = None, wait_s: float = LOCK_WAIT_S
 ) -> Ledger:
     """The ledger at `path`, created where absent and brought to the current schema.
 
@@ -100,7 +105,9 @@ def open_for_writing(
     return ledger
 
 
-def open_for_reading(path: Path, *, memory_limit: str | None = None, wait_s: float = 2.0) -> Ledger:
+def open_for_reading(
+    path: Path, *, memory_limit: str | None = None, wait_s: float = LOCK_WAIT_S
+) -> Ledger:
     """The ledger at `path` for reading; several readers may hold it at once.
 
     Raises `LedgerMissingError` where there is none, `LedgerLockedError` while a writer holds it.

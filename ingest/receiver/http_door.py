@@ -1,0 +1,177 @@
+"""OTLP over HTTP: protobuf and JSON, gzip, limits before and after decompression.
+
+Owns the status codes of the OTLP specification: 200 once the data is on the disk, 400 for what
+will never be taken, 413 for what is too large, 503 with `Retry-After` for what may come again.
+"""
+
+import asyncio
+import sqlite3
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ingest.receiver.inbox import InboxFullError
+from ingest.receiver.intake import JSON, PROTOBUF, BadRequestError, Taken
+from ingest.receiver.reception import (
+    RETRY_AFTER_S,
+    STORE_TIMEOUT_S,
+    BusyError,
+    Reception,
+    Tokens,
+)
+
+DOOR = "otlp/http"
+FORMATS = {"application/x-protobuf": PROTOBUF, "application/json": JSON}
+WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE, UNAUTHENTICATED = 3, 8, 14, 16
+"""Codes of google.rpc.Code, which an answer that is no 200 carries."""
+
+
+class RefusalError(Exception):
+    """A request that is not acknowledged: the HTTP status, the code of the answer, and why."""
+
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+def http_app(
+    reception: Reception, tokens: Tokens, health: Callable[[], dict[str, object]]
+) -> Starlette:
+    """The HTTP door as an application; `health` says how the receiver is."""
+
+    async def traces(request: Request) -> Response:
+        return await _export(request, reception, tokens)
+
+    async def healthz(_request: Request) -> Response:
+        found = health()
+        return JSONResponse(found, status_code=200 if found["status"] == "ok" else 503)
+
+    return Starlette(
+        routes=[
+            Route("/v1/traces", traces, methods=["POST"]),
+            Route("/healthz", healthz, methods=["GET"]),
+        ]
+    )
+
+
+async def _export(request: Request, reception: Reception, tokens: Tokens) -> Response:
+    format_name = None
+    try:
+        _admit(request, tokens)
+        format_name = _format_of(request)
+        encoding = request.headers.get("content-encoding", "identity").strip().lower()
+        body = await _body(request, reception.limits.body)
+        taken = await _stored(reception, body, encoding, format_name)
+    except RefusalError as error:
+        outcome = "busy" if error.status == 503 else "refused"
+        reception.count(DOOR, outcome)
+        return _refusal(error, format_name or JSON)
+    reception.count(DOOR, "acknowledged", taken)
+    return _acknowledgement(taken, format_name)
+
+
+async def _stored(reception: Reception, body: bytes, encoding: str, format_name: str) -> Taken:
+    def take() -> "tuple[Taken, Future[None]]":
+        unpacked = _decompressed(body, encoding, reception.limits.unpacked)
+        return reception.take_traces(unpacked, format_name, DOOR)
+
+    try:
+        taken, stored = await run_in_threadpool(take)
+        await asyncio.wait_for(asyncio.wrap_future(stored), STORE_TIMEOUT_S)
+    except BadRequestError as error:
+        raise RefusalError(400, INVALID_ARGUMENT, str(error)) from error
+    except (InboxFullError, BusyError) as error:
+        raise RefusalError(503, UNAVAILABLE, str(error)) from error
+    except (sqlite3.Error, TimeoutError) as error:
+        raise RefusalError(503, UNAVAILABLE, f"it cannot be stored: {error}") from error
+    return taken
+
+
+def _admit(request: Request, tokens: Tokens) -> None:
+    if not tokens.allow(request.headers.get("authorization")):
+        raise RefusalError(401, UNAUTHENTICATED, "show a bearer token that the receiver knows")
+
+
+def _format_of(request: Request) -> str:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in FORMATS:
+        raise RefusalError(
+            415, INVALID_ARGUMENT, f"{media_type or 'no content type'}: send {' or '.join(FORMATS)}"
+        )
+    return FORMATS[media_type]
+
+
+async def _body(request: Request, most: int) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise RefusalError(
+                413, RESOURCE_EXHAUSTED, f"the body has more than {most:,} bytes; send less at once"
+            )
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _decompressed(body: bytes, encoding: str, most: int) -> bytes:
+    if encoding == "identity":
+        return body
+    if encoding not in WBITS:
+        raise RefusalError(415, INVALID_ARGUMENT, f"content encoding {encoding}: send gzip")
+    inflate = zlib.decompressobj(WBITS[encoding])
+    try:
+        unpacked = inflate.decompress(body, most)
+    except zlib.error as error:
+        raise RefusalError(400, INVALID_ARGUMENT, f"damaged {encoding}: {error}") from error
+    if inflate.unconsumed_tail:
+        raise RefusalError(
+            413, RESOURCE_EXHAUSTED, f"the body has more than {most:,} bytes unpacked"
+        )
+    if not inflate.eof:
+        raise RefusalError(400, INVALID_ARGUMENT, f"truncated {encoding}: its end is missing")
+    if inflate.unused_data:
+        raise RefusalError(400, INVALID_ARGUMENT, f"bytes follow the end of the {encoding} data")
+    return unpacked
+
+
+def _acknowledgement(taken: Taken, format_name: str) -> Response:
+    if format_name == JSON:
+        partial = {"rejectedSpans": str(taken.rejected), "errorMessage": taken.message}
+        return JSONResponse({"partialSuccess": partial} if taken.rejected else {})
+    answer = ExportTraceServiceResponse()
+    if taken.rejected:
+        answer.partial_success.rejected_spans = taken.rejected
+        answer.partial_success.error_message = taken.message
+    return _protobuf(answer, 200)
+
+
+def _refusal(error: RefusalError, format_name: str) -> Response:
+    if format_name == JSON:
+        response: Response = JSONResponse(
+            {"code": error.code, "message": str(error)}, status_code=error.status
+        )
+    else:
+        response = _protobuf(Status(code=error.code, message=str(error)), error.status)
+    if error.status == 503:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    if error.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _protobuf(message: Any, status: int) -> Response:
+    return Response(
+        message.SerializeToString(), status_code=status, media_type="application/x-protobuf"
+    )
