@@ -46,11 +46,13 @@ class Target:
     """Where requests go and how frames are read. `stall_s` without a byte ends a request.
 
     `raise_if_dead` is asked after a broken connection: a dead engine ends the pass at once.
+    `processor_s` reads the engine's processor seconds, None where they are unknown.
     """
 
     url: str
     read_frame: Callable[[bytes], Frame]
     raise_if_dead: Callable[[float], None] = lambda _grace_s: None
+    processor_s: Callable[[], float | None] = lambda: None
     stall_s: float
 
 
@@ -59,7 +61,8 @@ class Outcome:
     """What became of one request; all times in seconds from the start of the pass.
 
     `intended_s` is None while a request waits for its parent, `sent_s` until its last byte is
-    written. `output_tokens` counts the token ids that came.
+    written. `output_tokens` counts the token ids that came. The `..._processor_s` are what the
+    engine's processor seconds had grown to: before the send, at the first token, at the last frame.
     """
 
     position: int
@@ -68,6 +71,9 @@ class Outcome:
     first_token_s: float | None = None
     last_token_s: float | None = None
     ended_s: float | None = None
+    sent_processor_s: float | None = None
+    first_token_processor_s: float | None = None
+    ended_processor_s: float | None = None
     status: Status = "cancelled"
     http_status: int | None = None
     error: str | None = None
@@ -185,6 +191,7 @@ class _Pass:
             intended_s = (parent.ended_s or 0.0) + planned.think_s
         outcome.intended_s = intended_s
         await asyncio.sleep(intended_s - self._now_s())
+        outcome.sent_processor_s = self._target.processor_s()
         try:
             await self._stream(client, request, outcome)
         except httpx.TimeoutException as error:
@@ -233,8 +240,10 @@ class _Pass:
                 outcome.last_token_s = now_s
                 if outcome.first_token_s is None:
                     outcome.first_token_s = now_s
+                    outcome.first_token_processor_s = self._target.processor_s()
             if frame.served is not None:
                 outcome.served = frame.served
+                outcome.ended_processor_s = self._target.processor_s()
 
     def _now_s(self) -> float:
         return time.monotonic() - self._zero_s

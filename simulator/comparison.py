@@ -86,15 +86,16 @@ class _Values:
 def compare(blocks: Sequence[Block], seed: int, known_noise: float = 0.0) -> Compared:
     """Every figure of `blocks` with intervals from `DRAWS` draws of blocks and stretches.
 
-    `known_noise` is a change, as |ln|, that something outside the engine explains: the floor is
-    not below it.
+    `known_noise` is a change, as |ln|, that waiting for a processor explains: the floor is not
+    below it, except that of processor time, which does not pass while the engine waits.
     """
     borders, notes = _stretches(blocks)
     cut = [_cut(block, borders) for block in blocks]
     random = np.random.default_rng(seed)
     draws = [_values(_drawn(blocks, cut, random)) for _ in range(DRAWS)]
     seen = _values(blocks)
-    floors = np.maximum(_floors(seen.own_changes), known_noise)
+    outside = [0.0 if figure.is_processor_time else known_noise for figure in FIGURES]
+    floors = np.maximum(_floors(seen.own_changes), outside)
     rows = tuple(
         _compared(position, figure, seen, draws, float(floors[position]))
         for position, figure in enumerate(FIGURES)

@@ -62,6 +62,7 @@ def sent(
         url=running.base_url + running.completion_path,
         read_frame=running.read_frame,
         raise_if_dead=running.raise_if_dead,
+        processor_s=running.cpu_s,
         stall_s=STALL_S,
     )
     done = run_pass(planned, target, on_end)

@@ -12,6 +12,7 @@ from simulator.capacity import ArmCapacity, at_rate, capacity
 from simulator.client import Pass
 from simulator.driving import planned_requests, sent, started
 from simulator.errors import LateSendError
+from simulator.processor import phase_seconds
 from simulator.recording import Recorder, counter_growth
 from simulator.scenario import BASELINE, CANDIDATE, Scenario, Watcher, pass_order
 from simulator.schedule import planned_duration_s
@@ -86,7 +87,8 @@ class _Passes:
             model=running.model,
         )
         path = self._scenario.folder / f"{name}.otlp.pb"
-        write_spans(path, dict(enumerate(self._trace.calls)), done, identity)
+        phases = phase_seconds(done.outcomes, running.slots)
+        write_spans(path, dict(enumerate(self._trace.calls)), done, identity, phases)
         seen = self._judged(arm, done)
         result = {
             **seen.as_json(),

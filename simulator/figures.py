@@ -15,7 +15,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassCalls:
-    """The calls of one pass, in order of arrival; times in seconds, `offset_s` from its start."""
+    """The calls of one pass, in order of arrival; times in seconds, `offset_s` from its start.
+
+    The `..._processor_s` are seconds of the engine's processor; NaN where they are not known.
+    """
 
     offset_s: Floats
     prefill_s: Floats
@@ -23,6 +26,8 @@ class PassCalls:
     gpu_seconds: Floats
     output_tokens: Floats
     ttft_s: Floats
+    prefill_processor_s: Floats
+    decode_processor_s: Floats
 
     @property
     def e2e_s(self) -> Floats:
@@ -52,10 +57,15 @@ def joined(passes: Sequence[PassCalls]) -> PassCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure that is compared: its name and its unit."""
+    """A figure that is compared: its name and its unit.
+
+    Processor time passes only while the engine computes, so it is not longer where other programs
+    make the engine wait.
+    """
 
     name: str
     unit: str
+    is_processor_time: bool = False
 
 
 FIGURES: tuple[Figure, ...] = (
@@ -70,6 +80,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure(name="TPOT p95", unit="s"),
     Figure(name="end to end p50", unit="s"),
     Figure(name="end to end p95", unit="s"),
+    Figure(name="Tp processor", unit="s", is_processor_time=True),
+    Figure(name="Td processor", unit="s/token", is_processor_time=True),
 )
 """The letters of the law and the latencies, in the order of `figures_of`."""
 
@@ -86,6 +98,8 @@ def figures_of(calls: PassCalls) -> Floats:
             *_p50_p95(calls.ttft_s),
             *_p50_p95(calls.tpot_s),
             *_p50_p95(calls.e2e_s),
+            calls.prefill_processor_s.mean(),
+            _ratio(calls.decode_processor_s.sum(), calls.output_tokens.sum()),
         ]
     )
 

@@ -69,6 +69,7 @@ def compared_scenario(
         configuration,
         where={**(where or {}), "origin": "replay", "scenario": scenario, "status": "ok"},
     ).frame
+    rows = rows.join(_processor_seconds(ledger, scenario), on="trace_id", how="left")
     blocks = [
         _block(rows, scenario, passes[first : first + BLOCK_PASSES])
         for first in range(0, complete * BLOCK_PASSES, BLOCK_PASSES)
@@ -121,7 +122,8 @@ def _contention_notes(shares: Sequence[float]) -> list[str]:
         return []
     note = (
         f"other programs ran beside the engine: while it served it had {min(shares):.0%} to "
-        f"{max(shares):.0%} of a processor, and no change below their ratio has a verdict"
+        f"{max(shares):.0%} of a processor; no change below their ratio has a verdict, except in "
+        "processor time"
     )
     return [note]
 
@@ -154,6 +156,13 @@ def _block(rows: pl.DataFrame, scenario: str, passes: list[PassRow]) -> Block:
     )
 
 
+def _processor_seconds(ledger: Ledger, scenario: str) -> pl.DataFrame:
+    """Processor seconds of prompt and decode by trace, where the engine's spans tell them."""
+    asked = {"scenario": scenario}
+    found: pl.DataFrame = ledger.connection.sql(statement("replay_processor"), params=asked).pl()
+    return found
+
+
 def _pass_calls(rows: pl.DataFrame, scenario: str, listed: PassRow) -> PassCalls:
     own = rows.filter(pl.col("replica") == replica_of(scenario, listed.number))
     offsets = [parse_instant(at, UTC) - listed.started_at for at in own["arrived_at"]]
@@ -169,6 +178,8 @@ def _pass_calls(rows: pl.DataFrame, scenario: str, listed: PassRow) -> PassCalls
         gpu_seconds=column("gpu_seconds"),
         output_tokens=column("output_tokens"),
         ttft_s=column("queue_s") + column("prefill_s"),
+        prefill_processor_s=column("prefill_processor_s"),
+        decode_processor_s=column("decode_processor_s"),
     )
 
 

@@ -25,6 +25,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer, set_span_i
 from simulator.client import Outcome, Pass
 from simulator.engines.engine import Served
 from simulator.errors import ReplayError
+from simulator.processor import PhaseSeconds
 from simulator.trace import TracedCall
 
 CLIENT_SERVICE = "gpuledger-replay"
@@ -84,11 +85,18 @@ def placed(outcome: Outcome, pass_started_at: int) -> Placed | None:
 
 
 def write_spans(
-    path: Path, calls: Mapping[int, TracedCall], done: Pass, identity: PassIdentity
+    path: Path,
+    calls: Mapping[int, TracedCall],
+    done: Pass,
+    identity: PassIdentity,
+    phases: Mapping[int, PhaseSeconds] | None = None,
 ) -> int:
-    """The number of spans written to `path` as one OTLP protobuf message."""
+    """The number of spans written to `path` as one OTLP protobuf message.
+
+    `phases` are the engine's processor seconds by position, for the calls where they are known.
+    """
     exporter = InMemorySpanExporter()
-    writer = _SpanWriter(exporter, identity, done.started_at)
+    writer = _SpanWriter(exporter, identity, done.started_at, phases or {})
     expected = sum(writer.write(calls[o.position], o) for o in done.outcomes)
     spans = exporter.get_finished_spans()
     if len(spans) != expected:
@@ -106,8 +114,13 @@ class _SpanWriter:
     """Two tracers, as two services would have them, that record into one exporter."""
 
     def __init__(
-        self, exporter: InMemorySpanExporter, identity: PassIdentity, pass_started_at: int
+        self,
+        exporter: InMemorySpanExporter,
+        identity: PassIdentity,
+        pass_started_at: int,
+        phases: Mapping[int, PhaseSeconds],
     ) -> None:
+        self._phases = phases
         self._identity = identity
         self._pass_started_at = pass_started_at
         ids = _DerivedIds(f"{identity.scenario} {identity.number}")
@@ -135,7 +148,9 @@ class _SpanWriter:
                 context=set_span_in_context(outer),
                 kind=SpanKind.SERVER,
                 start_time=arrived_at,
-                attributes=_engine_attributes(outcome.served, found),
+                attributes=_engine_attributes(
+                    outcome.served, found, self._phases.get(outcome.position)
+                ),
             )
             inner.end(found.ended_at)
         if outcome.status != "ok":
@@ -175,8 +190,10 @@ def _client_attributes(
     return attributes
 
 
-def _engine_attributes(served: Served, found: Placed) -> dict[str, int | float]:
-    """The attributes of a vLLM request span, in seconds, and the slot that served."""
+def _engine_attributes(
+    served: Served, found: Placed, phases: PhaseSeconds | None
+) -> dict[str, int | float]:
+    """The attributes of a vLLM request span, in seconds, the slot, and the processor's seconds."""
     attributes: dict[str, int | float] = {
         "gen_ai.latency.time_in_queue": (found.started_at - found.arrived_at) / 1e9,
         "gen_ai.latency.time_in_model_prefill": (found.first_token_at - found.started_at) / 1e9,
@@ -190,6 +207,9 @@ def _engine_attributes(served: Served, found: Placed) -> dict[str, int | float]:
     }
     if served.slot is not None:
         attributes["gpuledger.engine_slot"] = served.slot
+    if phases is not None:
+        attributes["gpuledger.prefill_processor_s"] = phases.prefill_s
+        attributes["gpuledger.decode_processor_s"] = phases.decode_s
     return attributes
 
 

@@ -26,6 +26,8 @@ def calls(prefill: float = 1.0, noise: float = 0.0, seed: int = 0) -> PassCalls:
         gpu_seconds=prefill_s + decode_s,
         output_tokens=np.full(CALLS, 11.0),
         ttft_s=prefill_s + 0.01,
+        prefill_processor_s=prefill_s,
+        decode_processor_s=decode_s,
     )
 
 
@@ -52,6 +54,8 @@ def test_the_letters_are_means_and_ratios_of_sums() -> None:
         gpu_seconds=np.array([1.0, 10.0]),
         output_tokens=np.array([100.0, 1000.0]),
         ttft_s=np.array([1.5, 3.5]),
+        prefill_processor_s=np.array([0.5, 1.0]),
+        decode_processor_s=np.array([0.5, 10.5]),
     )
     value = dict(zip((figure.name for figure in FIGURES), figures_of(two), strict=True))
     assert value["Tp"] == 2.0
@@ -62,6 +66,8 @@ def test_the_letters_are_means_and_ratios_of_sums() -> None:
     assert value["TTFT p50"] == 2.5
     assert value["end to end p50"] == pytest.approx((2.5 + 53.5) / 2)
     assert value["TPOT p50"] == pytest.approx((1 / 99 + 50 / 999) / 2)
+    assert value["Tp processor"] == 0.75
+    assert value["Td processor"] == 0.01
 
 
 def test_a_halved_prefill_is_lower_and_what_did_not_change_is_not() -> None:
@@ -101,6 +107,9 @@ def test_what_other_programs_explain_has_no_verdict() -> None:
     assert beside_others.verdict == "within noise"
     assert beside_others.floor_high_ratio == pytest.approx(2.0)
     assert beside_others.floor_low_ratio == pytest.approx(-2 / 3)
+    # Processor time does not pass while the engine waits for others.
+    processor = compare(halved, seed=1, known_noise=math.log(3)).rows
+    assert row("Tp processor", processor).verdict == "lower"
 
 
 def test_the_same_seed_gives_the_same_intervals() -> None:
@@ -117,11 +126,14 @@ def test_a_figure_without_data_is_not_measured() -> None:
         gpu_seconds=one_token.prefill_s,
         output_tokens=np.ones(CALLS),
         ttft_s=one_token.ttft_s,
+        prefill_processor_s=np.full(CALLS, np.nan),
+        decode_processor_s=np.zeros(CALLS),
     )
     block = Block(baseline=single, baseline_again=single, candidate=single)
     found = row("TPOT p50", compare([block], seed=1).rows)
     assert found.verdict == "not measured"
     assert math.isnan(found.change.value)
+    assert row("Tp processor", compare([block], seed=1).rows).verdict == "not measured"
 
 
 def test_short_passes_and_odd_pairs_are_said() -> None:

@@ -1,6 +1,7 @@
 """The replay on a real llama.cpp engine: what the prefix cache saves, and how it fails."""
 
 import importlib.util
+import math
 import os
 import signal
 import socket
@@ -8,16 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
 import pytest
 
 from ingest.config import Configuration
-from ingest.ledger import open_for_reading
+from ingest.ledger import Ledger, open_for_reading
 from simulator import verification
 from simulator.client import Planned, Target, run_pass
+from simulator.comparison import Comparison
 from simulator.engines.llamacpp import LlamaCpp, RunningLlamaCpp
 from simulator.errors import EngineError
 from simulator.experiment import run
@@ -38,8 +40,14 @@ pytestmark = [
 ]
 
 FLAGS = {"context_tokens": "512"}
-UNSHARED_POSITIONS = (2, 5, 8)
-CALLS = 10
+PRIMING, SHARED, UNSHARED = "/priming", "/shared", "/unshared"
+ENDPOINTS = (PRIMING, SHARED, UNSHARED, SHARED, UNSHARED, SHARED, UNSHARED, SHARED)
+"""The first call pays for the beginning that the calls of /shared find in the cache."""
+
+SCENARIO = "prefix cache"
+SMALL_CHANGE = 0.25
+"""Where passes hardly differ from themselves, a change of processor caches is beyond the noise."""
+
 SHARED_TOKENS = 120
 OWN_TOKENS = 8
 OUTPUT_TOKENS = 6
@@ -73,7 +81,7 @@ def target(running: RunningLlamaCpp) -> Target:
 
 
 def trace() -> Trace:
-    """Seven calls of /shared with one beginning, and three of /unshared with their own."""
+    """Calls with one beginning of 120 tokens, and between them calls of the same length without."""
     calls = tuple(
         TracedCall(
             call_id=f"call {number}",
@@ -81,31 +89,36 @@ def trace() -> Trace:
             arrived_s=float(number),
             input_tokens=SHARED_TOKENS + OWN_TOKENS,
             output_tokens=OUTPUT_TOKENS,
-            blocks=(number if number in UNSHARED_POSITIONS else 0,),
+            blocks=(number if endpoint == UNSHARED else 0,),
             block_tokens=SHARED_TOKENS,
             ending=f"own {number}",
-            labels={"endpoint": "/unshared" if number in UNSHARED_POSITIONS else "/shared"},
+            labels={"endpoint": endpoint},
         )
-        for number in range(CALLS)
+        for number, endpoint in enumerate(ENDPOINTS)
     )
     return Trace(source="made here", calls=calls)
+
+
+def figures_of_endpoint(ledger: Ledger, endpoint: str) -> dict[str, Comparison]:
+    found = compared_scenario(ledger, Configuration(), SCENARIO, 1, {"endpoint": endpoint})
+    assert found is not None
+    return {row.figure.name: row for row in found.rows}
 
 
 def test_a_prefix_cache_saves_the_prefill_of_shared_beginnings_and_nothing_else(
     engine: LlamaCpp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Beside other tests the client may send late. Prefill is the engine's own time and stays true.
-    monkeypatch.setattr(verification, "LEAST_LAG_LIMIT_S", 5.0)
+    # Beside other programs the client may send late. Tp is the engine's own and stays true.
+    monkeypatch.setattr(verification, "LEAST_LAG_LIMIT_S", 60.0)
     path = tmp_path / "ledger.duckdb"
-    flags = {
-        "baseline": engine.resolve({**FLAGS, "prefix_cache": "off"}),
-        "candidate": engine.resolve({**FLAGS, "prefix_cache": "on"}),
-    }
     scenario = Scenario(
-        name="prefix cache",
+        name=SCENARIO,
         trace=trace(),
         engine=engine,
-        flags=flags,
+        flags={
+            "baseline": engine.resolve({**FLAGS, "prefix_cache": "off"}),
+            "candidate": engine.resolve({**FLAGS, "prefix_cache": "on"}),
+        },
         pairs=2,
         seed=1,
         rate_per_s=None,
@@ -113,44 +126,48 @@ def test_a_prefix_cache_saves_the_prefill_of_shared_beginnings_and_nothing_else(
     )
     assert run(scenario, Recorder(path, Configuration()), Silent())
     with open_for_reading(path) as ledger:
-        passes = passes_of(ledger, scenario.name)
-        figures = {
-            endpoint: {row.figure.name: row for row in compared.rows}
-            for endpoint in ("/shared", "/unshared")
-            if (
-                compared := compared_scenario(
-                    ledger, Configuration(), scenario.name, 1, {"endpoint": endpoint}
-                )
-            )
-        }
+        passes = passes_of(ledger, SCENARIO)
+        shared, unshared = (figures_of_endpoint(ledger, one) for one in (SHARED, UNSHARED))
         lengths = ledger.connection.execute(
             "select distinct input_tokens, output_tokens from calls"
         ).fetchall()
-        reused = dict(
-            ledger.connection.execute(
-                "select endpoint, sum(cache_read_tokens) from calls where arm = 'candidate' "
-                "group by endpoint"
-            ).fetchall()
-        )
+        reused = ledger.connection.execute(
+            "select arm, replica, endpoint, sum(cache_read_tokens) from calls "
+            "where cache_read_tokens > 0 group by all order by replica"
+        ).fetchall()
     assert lengths == [(SHARED_TOKENS + OWN_TOKENS, OUTPUT_TOKENS)]
-    # Six of seven shared calls, in two passes, find the whole beginning.
-    assert reused == {"/shared": 2 * 6 * SHARED_TOKENS, "/unshared": 0}
-    for seen in passes:
-        assert seen.result["cached_tokens_expected"] in (None, 6 * SHARED_TOKENS)
-    shared, unshared = figures["/shared"], figures["/unshared"]
+    # Each pass begins with an empty cache: the priming call reuses nothing, those of /shared all.
+    found = ENDPOINTS.count(SHARED) * SHARED_TOKENS
+    assert reused == [
+        ("candidate", f"{SCENARIO} pass {number}", SHARED, found) for number in (3, 4)
+    ]
+    assert [p.result["cached_tokens_expected"] for p in passes] == [
+        *(None, None, found, found, None, None)
+    ]
+    assert_tp_fell(shared, unshared)
     assert shared["L"].change.value == 0.0
-    for name in ("Tp", "Td", "B"):
-        change = unshared[name]
-        assert change.verdict == "within noise" or abs(change.change.value) < 0.25
-    used_s = {
-        arm: [p.result["engine_cpu_s"] for p in passes if p.arm == arm]
-        for arm in ("baseline", "candidate")
-    }
-    assert max(used_s["candidate"]) < 0.75 * min(used_s["baseline"])
-    if shared["Tp"].floor_high_ratio > 1.0:
-        pytest.skip("other programs make a pass differ from itself by half: Tp cannot be judged")
-    assert shared["Tp"].verdict == "lower"
-    assert shared["Tp"].change.value < -0.5
+
+
+def assert_tp_fell(shared: Mapping[str, Comparison], unshared: Mapping[str, Comparison]) -> None:
+    """The verdict, always given: in seconds of the engine's processor, which a busy machine does
+    not stretch by waiting, and in seconds on the wall against other calls of the same passes."""
+    seen = "\n".join(
+        f"{endpoint} {name}: {row.baseline.value:.4g} to {row.candidate.value:.4g} s, change "
+        f"{row.change.value:+.0%} ({row.change.low:+.0%} to {row.change.high:+.0%}), noise "
+        f"{row.floor_low_ratio:+.0%} to {row.floor_high_ratio:+.0%}: {row.verdict}"
+        for endpoint, figures in ((SHARED, shared), (UNSHARED, unshared))
+        for name in ("Tp", "Td", "Tp processor", "Td processor")
+        if (row := figures[name])
+    )
+    fall = shared["Tp processor"]
+    assert fall.verdict == "lower", seen
+    assert fall.change.high < -0.5, seen
+    wall_ratio = (1 + shared["Tp"].change.value) / (1 + unshared["Tp"].change.value)
+    assert wall_ratio < 0.5, seen
+    for figures, name in ((unshared, "Tp processor"), (unshared, "Td processor")):
+        row = figures[name]
+        assert row.verdict == "within noise" or abs(row.change.value) < SMALL_CHANGE, seen
+        assert abs(math.log1p(row.change.value)) < 0.5 * abs(math.log1p(fall.change.value)), seen
 
 
 def test_flags_are_read_back_from_the_engine(engine: LlamaCpp, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A pass as spans: what comes back through ingest is what was measured."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from ingest.ledger import open_for_writing
 from simulator.client import Outcome, Pass
 from simulator.engines.engine import Served
 from simulator.errors import ReplayError
+from simulator.processor import PhaseSeconds
 from simulator.spans import PassIdentity, placed, write_spans
+from simulator.statements import statement
 from simulator.trace import TracedCall
 
 START = 1_700_000_000 * 1_000_000_000
@@ -125,6 +128,22 @@ def test_a_pass_comes_back_as_calls_of_its_scenario(tmp_path: Path) -> None:
     )
     assert failed["output_tokens"] is None
     assert charged == pytest.approx((0.25, 0.5), abs=1e-9)
+
+
+def test_processor_seconds_come_back_by_call_and_are_absent_where_unknown(tmp_path: Path) -> None:
+    known, unknown = tmp_path / "known.otlp.pb", tmp_path / "unknown.otlp.pb"
+    phases = {0: PhaseSeconds(prefill_s=0.125, decode_s=0.0625)}
+    other = dataclasses.replace(IDENTITY, number=4)
+    write_spans(known, CALLS, done(FINISHED, FAILED), IDENTITY, phases)
+    write_spans(unknown, CALLS, done(FINISHED, FAILED), other)
+    with open_for_writing(None) as ledger:
+        deliver_paths(ledger, [str(known), str(unknown)], Configuration())
+        asked = {"scenario": IDENTITY.scenario}
+        rows = ledger.connection.sql(statement("replay_processor"), params=asked).pl()
+        traces = ledger.connection.sql(
+            "select distinct trace_id from calls where status = 'ok' and replica = 'what-if pass 3'"
+        ).fetchall()
+    assert rows.rows() == [(traces[0][0], 0.125, 0.0625)]
 
 
 def test_the_same_pass_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
