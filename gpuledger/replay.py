@@ -23,6 +23,7 @@ from simulator.engines.registry import ENGINES
 from simulator.errors import WrongFlagError
 from simulator.experiment import run
 from simulator.models import cache_folder
+from simulator.plan import plan_sentences, refuse_without_room
 from simulator.preparation import Limits, prepared_trace
 from simulator.recording import Recorder
 from simulator.results import compared_scenario, results_frame
@@ -121,7 +122,11 @@ def _parsed_filters(
     type=click.Path(path_type=Path, file_okay=False),
     help="Where spans and engine logs are kept (default: the cache folder).",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and start nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say what would be done and refuse what has no room; start nothing.",
+)
 @format_option
 @ledger_option
 @config_option
@@ -130,6 +135,7 @@ def replay(ledger_path: Path, configuration: Configuration, **options: Any) -> i
     engine, flags = _engine_with_flags(options)
     trace = _trace(ledger_path, configuration, options)
     _tell_plan(engine, flags, trace, options)
+    refuse_without_room(trace, engine, flags)
     if options["dry_run"]:
         return ExitCode.DONE
     name = options["scenario_name"] or f"replay-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
@@ -191,12 +197,8 @@ def _tell_plan(
     """Say on stderr what will be done and what will not be measured."""
     for note in trace.notes:
         say(note)
-    rate = trace.rate_per_s
-    say(
-        f"{len(trace.calls):,} calls, {sum(c.input_tokens for c in trace.calls):,} input and "
-        f"{sum(c.output_tokens for c in trace.calls):,} output tokens"
-        + ("" if rate is None else f", recorded at {rate:.3g} calls/s")
-    )
+    for sentence in plan_sentences(trace, engine, flags, options["pairs"], options["rate_per_s"]):
+        say(sentence)
     say(f"engine: {engine.name} ({engine.version})")
     for arm, resolved in flags.items():
         say(f"{arm}: {flags_text(resolved)}")

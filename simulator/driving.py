@@ -22,7 +22,7 @@ def started(scenario: Scenario, arm: str, log_name: str) -> RunningEngine:
     log_path = scenario.folder / f"{log_name}.log"
     running = scenario.engine.start(scenario.flags[arm], log_path)
     try:
-        refuse_oversized(scenario.trace, running.context_tokens)
+        refuse_oversized(scenario.trace, running.context_tokens, arm)
         running.warm_up()
     except BaseException:
         running.stop()

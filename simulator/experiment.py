@@ -12,6 +12,7 @@ from simulator.capacity import ArmCapacity, at_rate, capacity
 from simulator.client import Pass
 from simulator.driving import planned_requests, sent, started
 from simulator.errors import LateSendError
+from simulator.plan import refuse_without_room
 from simulator.processor import phase_seconds
 from simulator.recording import Recorder, counter_growth
 from simulator.scenario import BASELINE, CANDIDATE, Scenario, Watcher, pass_order
@@ -31,6 +32,7 @@ def run(scenario: Scenario, recorder: Recorder, watcher: Watcher) -> bool:
     Raises `EngineError` where an engine fails and `ReplayError` where a gate does; completed
     passes stay in the ledger.
     """
+    refuse_without_room(scenario.trace, scenario.engine, scenario.flags)
     recorder.refuse_known(scenario.name)
     capacities = {arm: capacity(scenario, arm, watcher) for arm in (BASELINE, CANDIDATE)}
     trace = at_rate(scenario, capacities, watcher)

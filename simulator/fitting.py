@@ -111,17 +111,26 @@ def with_shorter_outputs(trace: Trace, limit_tokens: int | None) -> Trace:
     return dataclasses.replace(trace, calls=calls, notes=(*trace.notes, note))
 
 
-def refuse_oversized(trace: Trace, context_tokens: int) -> None:
+def refuse_oversized(trace: Trace, context_tokens: int, arm: str) -> None:
     """Raises `TraceError` where a call has no room in the engine's context."""
     too_long = [c for c in trace.calls if c.input_tokens + c.output_tokens > context_tokens]
     if too_long:
         worst = max(too_long, key=lambda call: call.input_tokens + call.output_tokens)
         raise TraceError(
             f"{len(too_long):,} of {len(trace.calls):,} calls do not fit the engine's context of "
-            f"{context_tokens:,} tokens; the longest has {worst.input_tokens:,} input and "
-            f"{worst.output_tokens:,} output tokens; scale the trace with --limit-input and "
-            "--limit-output, or raise context_tokens"
+            f"{context_tokens:,} tokens ({arm}); the longest has {worst.input_tokens:,} input and "
+            f"{worst.output_tokens:,} output tokens; {_scaling(trace, context_tokens)}, or raise "
+            f"context_tokens to {worst.input_tokens + worst.output_tokens:,}"
         )
+
+
+def _scaling(trace: Trace, context_tokens: int) -> str:
+    """The limits under which every call of `trace` has room in `context_tokens`."""
+    output_tokens = max(call.output_tokens for call in trace.calls)
+    if output_tokens < context_tokens:
+        return f"scale the prompts with --limit-input {context_tokens - output_tokens}"
+    half = context_tokens // 2
+    return f"scale the trace with --limit-input {half} --limit-output {context_tokens - half}"
 
 
 def _with_shorter_prompt(call: TracedCall, factor: float, new_block: int) -> TracedCall:

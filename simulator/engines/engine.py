@@ -111,5 +111,8 @@ class Engine(Protocol):
     def resolve(self, flags: Mapping[str, str]) -> Mapping[str, str]:
         """All flags with their defaults; raises `WrongFlagError` for an unknown or bad one."""
 
+    def context_tokens(self, flags: Mapping[str, str]) -> int:
+        """The room that `flags` ask for one request, prompt and output together, in tokens."""
+
     def start(self, flags: Mapping[str, str], log_path: Path) -> RunningEngine:
         """A running engine whose flags have been read back; the log is kept at `log_path`."""

@@ -60,6 +60,10 @@ class LlamaCpp:
         """All flags with their defaults; raises `WrongFlagError` for an unknown or bad one."""
         return resolve_flags(self.name, FLAGS, flags)
 
+    def context_tokens(self, flags: Mapping[str, str]) -> int:
+        """The room that `flags` ask for one request, prompt and output together, in tokens."""
+        return int(self.resolve(flags)["context_tokens"])
+
     def start(self, flags: Mapping[str, str], log_path: Path) -> "RunningLlamaCpp":
         """A running server whose flags have been read back; the log is kept at `log_path`."""
         model = embedded_model()

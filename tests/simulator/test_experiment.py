@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from analysis.law import law
 from ingest.config import Configuration
 from ingest.ledger import open_for_reading
-from simulator import driving, experiment, verification
+from simulator import capacity, driving, experiment, verification
 from simulator.engines.engine import Frame, RunningEngine
 from simulator.engines.llamacpp import read_frame
 from simulator.errors import EngineError, ReplayError, TraceError
@@ -44,9 +44,15 @@ class MockRunning:
     prompt_ids: NDArray[np.uint32] = np.arange(100, dtype=np.uint32)
 
     def __init__(
-        self, url: str, flags: Mapping[str, str], output_tokens: int, is_hanging: bool
+        self,
+        url: str,
+        flags: Mapping[str, str],
+        output_tokens: int,
+        is_hanging: bool,
+        events: list[str],
     ) -> None:
         self.base_url = url
+        self._events = events
         self.properties = dict(flags)
         self._prefill_s = PREFILL_S[flags["prefix_cache"]]
         self._output_tokens = output_tokens
@@ -76,9 +82,14 @@ class MockRunning:
     def read_frame(self, data: bytes) -> Frame:
         return read_frame(data)
 
-    def warm_up(self) -> None: ...
+    def warm_up(self) -> None:
+        self._events.append("warm up")
+
     def reset_cache(self) -> None: ...
-    def stop(self) -> None: ...
+
+    def stop(self) -> None:
+        self._events.append("stop")
+
     def raise_if_dead(self, grace_s: float = 0.0) -> None: ...
     def metrics(self) -> str:
         return "mock_requests_total 5\n"
@@ -101,12 +112,17 @@ class MockEngine:
         self._url = url
         self._output_tokens = output_tokens
         self._is_hanging = is_hanging
+        self.events: list[str] = []
 
     def resolve(self, flags: Mapping[str, str]) -> Mapping[str, str]:
         return flags
 
+    def context_tokens(self, flags: Mapping[str, str]) -> int:
+        return MockRunning.context_tokens
+
     def start(self, flags: Mapping[str, str], log_path: Path) -> RunningEngine:
-        return MockRunning(self._url, flags, self._output_tokens, self._is_hanging)
+        self.events.append(f"start {flags['prefix_cache']}")
+        return MockRunning(self._url, flags, self._output_tokens, self._is_hanging, self.events)
 
 
 class Listener:
@@ -180,8 +196,14 @@ def test_a_scenario_goes_through_the_ledger_and_its_figures_are_the_laws(
     mock_url: str, tmp_path: Path
 ) -> None:
     path, listener = tmp_path / "ledger.duckdb", Listener()
-    asked = scenario(MockEngine(mock_url), tmp_path)
-    assert run(asked, Recorder(path, Configuration()), listener)
+    engine = MockEngine(mock_url)
+    assert run(scenario(engine, tmp_path), Recorder(path, Configuration()), listener)
+    # Capacity of both arms, then the passes: each has an engine of its own, made ready alike.
+    assert engine.events == [
+        event
+        for cache in ("off", "on", "off", "off", "on")
+        for event in (f"start {cache}", "warm up", "stop")
+    ]
     assert listener.passes == ["1/3 baseline", "2/3 baseline", "3/3 candidate"]
     assert listener.ended == 24
     assert any("passes of 8 calls, cold prefix cache" in told for told in listener.sentences)
@@ -241,15 +263,17 @@ def test_a_recorded_rate_that_is_too_high_is_slowed_aloud(mock_url: str, tmp_pat
     assert any("arrivals are slowed to 60% of what baseline" in s for s in listener.sentences)
 
 
-def test_a_call_without_room_is_refused_before_anything_is_sent(
+def test_a_call_without_room_is_refused_before_an_engine_starts(
     mock_url: str, tmp_path: Path
 ) -> None:
     big = TracedCall(
         call_id="c", session="s", arrived_s=0.0, input_tokens=99, output_tokens=2, ending="e"
     )
-    asked = scenario(MockEngine(mock_url), tmp_path, trace=Trace(source="t", calls=(big,)))
+    engine = MockEngine(mock_url)
+    asked = scenario(engine, tmp_path, trace=Trace(source="t", calls=(big,)))
     with pytest.raises(TraceError, match="do not fit the engine's context of 100 tokens"):
         run(asked, Recorder(tmp_path / "l.duckdb", Configuration()), Listener())
+    assert engine.events == []
 
 
 def test_wrong_lengths_end_the_scenario_and_reach_no_ledger(mock_url: str, tmp_path: Path) -> None:
@@ -321,8 +345,10 @@ def test_an_interrupt_keeps_the_passes_and_the_calls_so_far(mock_url: str, tmp_p
             if self.ended == 8 + 3:  # in the second pass
                 threading.Timer(0.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    asked = scenario(MockEngine(mock_url), tmp_path)
-    assert not run(asked, Recorder(path, Configuration()), Interrupter())
+    engine = MockEngine(mock_url)
+    assert not run(scenario(engine, tmp_path), Recorder(path, Configuration()), Interrupter())
+    assert engine.events[-1] == "stop"
+    assert engine.events.count("stop") == 4  # two capacities, a whole pass, half a pass
     with open_for_reading(path) as ledger:
         passes = passes_of(ledger, "what-if")
         (count,) = ledger.connection.execute(
@@ -331,6 +357,24 @@ def test_an_interrupt_keeps_the_passes_and_the_calls_so_far(mock_url: str, tmp_p
         assert compared_scenario(ledger, Configuration(), "what-if", seed=1) is None
     assert [p.result["is_interrupted"] for p in passes] == [False, True]
     assert count == 8 + 3
+
+
+@pytest.mark.parametrize("moment", ["while the engine starts", "at the first token"])
+def test_an_interrupt_before_the_first_pass_leaves_no_engine_and_no_scenario(
+    mock_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    engine, path = MockEngine(mock_url), tmp_path / "ledger.duckdb"
+    if moment == "while the engine starts":
+        monkeypatch.setattr(MockRunning, "warm_up", interrupted)
+    else:
+        monkeypatch.setattr(capacity, "sent", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario(engine, tmp_path), Recorder(path, Configuration()), Listener())
+    assert (engine.events[0], engine.events[-1]) == ("start off", "stop")
+    Recorder(path, Configuration()).refuse_known("what-if")  # the name is still free
 
 
 def test_counters_are_compared_by_name() -> None:

@@ -1,6 +1,7 @@
 """From recorded calls to a trace: nothing is dropped, thinned or scaled without a sentence."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -186,9 +187,29 @@ def test_a_trace_that_fits_is_not_scaled() -> None:
     assert trace({}, limits=Limits(input_tokens=100, output_tokens=10)) == trace({})
 
 
-def test_a_call_without_room_in_the_context_is_refused_with_what_helps() -> None:
-    with pytest.raises(TraceError, match=r"1 of 2 calls do not fit .* 100 tokens.*--limit-input"):
-        refuse_oversized(trace({}, {"input_tokens": 50}), 100)
+@pytest.mark.parametrize(
+    ("calls", "found", "helps", "limits"),
+    [
+        (
+            ({}, {"input_tokens": 50}),
+            "1 of 2 calls do not fit the engine's context of 100 tokens (candidate)",
+            "--limit-input 90, or raise context_tokens to 110",
+            Limits(input_tokens=90),
+        ),
+        (
+            ({"output_tokens": 300},),
+            "context of 100 tokens (candidate); the longest has 100 input and 300 output tokens",
+            "--limit-input 50 --limit-output 50, or raise context_tokens to 400",
+            Limits(input_tokens=50, output_tokens=50),
+        ),
+    ],
+)
+def test_a_call_without_room_is_refused_with_limits_under_which_it_fits(
+    calls: tuple[dict[str, Any], ...], found: str, helps: str, limits: Limits
+) -> None:
+    with pytest.raises(TraceError, match=f"{re.escape(found)}.*{re.escape(helps)}"):
+        refuse_oversized(trace(*calls), 100, "candidate")
+    refuse_oversized(trace(*calls, limits=limits), 100, "candidate")
 
 
 def test_simultaneous_arrivals_on_a_coarse_clock_are_spread_inside_its_step() -> None:
