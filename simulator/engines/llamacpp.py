@@ -18,7 +18,13 @@ from simulator.engines.engine import Frame, Served
 from simulator.engines.flags import Choice, FlagSpec, Whole, resolve_flags
 from simulator.engines.process import EngineProcess
 from simulator.errors import EngineError
-from simulator.models import INSTALL, ModelFile, embedded_model
+from simulator.models import (
+    INSTALL,
+    WITHOUT_REGISTRY,
+    ModelFile,
+    embedded_model,
+    source_file,
+)
 from simulator.prompts import PromptBook
 
 PACKAGE = "xllamacpp"
@@ -41,7 +47,11 @@ WARM_UP_ROUNDS = 3
 
 
 class LlamaCpp:
-    """The adapter; `port` 0 is any free port."""
+    """The adapter; `port` 0 is any free port.
+
+    Making it raises `EngineError` or `ModelFileError` where the engine's or the model's package is
+    absent, so that nothing is read or started in vain.
+    """
 
     name = "llama.cpp"
     cannot: tuple[str, ...] = (
@@ -52,7 +62,10 @@ class LlamaCpp:
 
     def __init__(self, port: int = 0) -> None:
         if importlib.util.find_spec(PACKAGE) is None:
-            raise EngineError(f"the package {PACKAGE} is not installed; run `{INSTALL}`")
+            raise EngineError(
+                f"the package {PACKAGE} is not installed; run `{INSTALL}`; {WITHOUT_REGISTRY}"
+            )
+        source_file()
         self.version = f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
         self._port = port
 

