@@ -6,6 +6,7 @@ Refuses labels and money.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 import polars as pl
 
@@ -19,6 +20,23 @@ from ingest.ledger import Connection
 
 EDGE_CHARGES = "edge_charges"
 NO_TIMES = pl.DataFrame(schema={"quarter": pl.Int32, "time_number": pl.Int32})
+
+
+class Scan(Protocol):
+    """Where the sums come from: `scanned`, or what keeps its rows.
+
+    Rows that are finer than was asked for do as well: sums are exact and add up.
+    """
+
+    def __call__(
+        self,
+        connection: Connection,
+        times: pl.DataFrame,
+        *,
+        by: Sequence[str],
+        window: Window,
+        filters: Filters,
+    ) -> pl.DataFrame: ...
 
 
 def times_of(by: Sequence[str], window: Window) -> pl.DataFrame:
@@ -56,6 +74,7 @@ def scanned(
     details = {
         "quarters": times["quarter"].to_list(),
         "time_numbers": times["time_number"].to_list(),
+        "is_by_time": times.height > 0,
         "caller": next((column for column in by if column in CALLER_COLUMNS), None),
         **caller_values(filters),
     }

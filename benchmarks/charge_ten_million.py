@@ -95,6 +95,7 @@ def generate(path: Path, calls: int) -> None:
 def forget(connection: Connection) -> None:
     """Make every partition stale, and the file as it was before it was charged."""
     connection.execute("delete from charges")
+    connection.execute("delete from charge_sums")
     connection.execute("update charge_partitions set is_stale = true")
     connection.execute("checkpoint")
 

@@ -10,11 +10,12 @@
 -- identity: price_per_gpu_hour / 3600 * N * (Tp_s + L_tokens * Td_s) / B = cost on each gpu line;
 --   all lines add up to provisioned GPU-seconds times price plus the token costs
 
--- The sums that the lines are made of, per cohort and rate, in one scan of each table. A call is
--- counted where its service begins, its seconds where they pass. Calls are looked at one by one
--- only in cohorts that do not tell how each of their calls is paid: no pool, times that are not
--- sure, or a pool that changes currency, or gains or loses its price. edge_charges are the pieces
--- of a window that does not begin or end on a quarter-hour.
+-- The sums that the lines are made of, per cohort and rate: of calls in one scan, of charges from
+-- their stored sums by quarter-hour. A call is counted where its service begins, its seconds where
+-- they pass. Calls are looked at one by one only in cohorts that do not tell how each of their
+-- calls is paid: no pool, times that are not sure, or a pool that changes currency, or gains or
+-- loses its price. edge_charges are the pieces of a window that does not begin or end on a
+-- quarter-hour.
 with repriced_pools as (
     select pool
     from pools
@@ -101,11 +102,11 @@ charged as (
     select
         cohort_id,
         rate_id,
-        sum_picoseconds(prefill_s) as prefill_ps,
-        sum_picoseconds(decode_s) as decode_ps,
-        sum_picoseconds(prefill_gpu_seconds) as prefill_gpu_ps,
-        sum_picoseconds(decode_gpu_seconds) as decode_gpu_ps
-    from charges
+        sum(prefill_ps) as prefill_ps,
+        sum(decode_ps) as decode_ps,
+        sum(prefill_gpu_ps) as prefill_gpu_ps,
+        sum(decode_gpu_ps) as decode_gpu_ps
+    from charge_sums
     where
         ($first_quarter is null or quarter >= $first_quarter)
         and ($until_quarter is null or quarter < $until_quarter)

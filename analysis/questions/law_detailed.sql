@@ -3,14 +3,15 @@
 -- grain: as law, for each time and each caller that is asked for
 -- unit: as law
 -- params: $since, $until, $first_quarter, $until_quarter as for law; $quarters and $time_numbers
---   say which time each quarter-hour is in, and are empty where time is not cut; $caller is
---   'user_id', 'conversation_id' or null; $any_user and $any_conversation are false where only
---   the calls of $user_id, $conversation_id count
+--   say which time each quarter-hour is in, and are empty where time is not cut, of which
+--   $is_by_time tells; $caller is 'user_id', 'conversation_id' or null; $any_user and
+--   $any_conversation are false where only the calls of $user_id, $conversation_id count
 -- nulls: time_number is null where time is not cut or not told, caller where it is not asked for
 --   or not known
 -- identity: summed over times and callers it is law
 
--- As law. A call is read together with its charges only where a caller is asked for.
+-- As law. Calls are added up by quarter-hour before that is looked up in $quarters. A call is read
+-- together with its charges only where a caller is asked for.
 with times as (
     select
         key as quarter,
@@ -45,51 +46,85 @@ charged_singly as (
     where s.timing_quality <> 'ok'
 ),
 
-selected as (
+served_by_quarter as (
     select
-        c.call_no,
-        c.cohort_id,
-        coalesce(c.started_at, c.arrived_at, c.ended_at) as served_at,
-        t.time_number,
+        cohort_id,
+        case
+            when $is_by_time then quarter_of(coalesce(started_at, arrived_at, ended_at))
+        end as quarter,
         case $caller
-            when 'user_id' then c.user_id
-            when 'conversation_id' then c.conversation_id
+            when 'user_id' then user_id
+            when 'conversation_id' then conversation_id
         end as caller,
-        c.input_tokens,
-        c.output_tokens
-    from call_rows as c
-    left join times as t on quarter_of(coalesce(c.started_at, c.arrived_at, c.ended_at)) = t.quarter
+        count(*) as call_count,
+        sum(input_tokens) as input_tokens,
+        sum(output_tokens) as output_tokens,
+        count(output_tokens) as known_output_count
+    from call_rows
     where
-        ($any_user or c.user_id is not distinct from $user_id)
-        and ($any_conversation or c.conversation_id is not distinct from $conversation_id)
+        ($any_user or user_id is not distinct from $user_id)
+        and ($any_conversation or conversation_id is not distinct from $conversation_id)
+        and ($since is null or coalesce(started_at, arrived_at, ended_at) >= $since)
+        and ($until is null or coalesce(started_at, arrived_at, ended_at) < $until)
+    group by
+        cohort_id,
+        case
+            when $is_by_time then quarter_of(coalesce(started_at, arrived_at, ended_at))
+        end,
+        case $caller
+            when 'user_id' then user_id
+            when 'conversation_id' then conversation_id
+        end
 ),
 
 served as (
     select
         r.cohort_id,
-        r.time_number,
+        t.time_number,
         r.caller,
-        count(*) as call_count,
+        cast(sum(r.call_count) as bigint) as call_count,
         cast(sum(r.input_tokens) as bigint) as input_tokens,
         cast(sum(r.output_tokens) as bigint) as output_tokens,
-        count(r.output_tokens) as known_output_count
-    from selected as r
+        cast(sum(r.known_output_count) as bigint) as known_output_count
+    from served_by_quarter as r
+    left join times as t on r.quarter = t.quarter
+    group by r.cohort_id, t.time_number, r.caller
+),
+
+called_singly as (
+    select
+        r.call_no,
+        r.cohort_id,
+        r.input_tokens,
+        r.output_tokens,
+        s.pool,
+        s.timing_quality,
+        s.repriced_pool,
+        coalesce(r.started_at, r.arrived_at, r.ended_at) as served_at,
+        quarter_of(coalesce(r.started_at, r.arrived_at, r.ended_at)) as quarter,
+        case $caller
+            when 'user_id' then r.user_id
+            when 'conversation_id' then r.conversation_id
+        end as caller
+    from call_rows as r
+    inner join singly as s on r.cohort_id = s.cohort_id
     where
-        ($since is null or r.served_at >= $since)
-        and ($until is null or r.served_at < $until)
-    group by r.cohort_id, r.time_number, r.caller
+        ($any_user or r.user_id is not distinct from $user_id)
+        and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+        and ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
 ),
 
 served_singly as (
     select
         r.cohort_id,
-        r.time_number,
+        i.time_number,
         r.caller,
         p.rate_id,
         t.currency,
         case
             when t.call_no is not null then 'token'
-            when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
+            when r.pool is not null and r.timing_quality = 'ok' then 'gpu'
             when c.call_no is not null then 'gpu'
             else 'unpriced'
         end as basis,
@@ -98,23 +133,20 @@ served_singly as (
         cast(sum(r.output_tokens) as bigint) as output_tokens,
         count(r.output_tokens) as known_output_count,
         sum(t.token_cost) as token_cost
-    from selected as r
-    inner join singly as s on r.cohort_id = s.cohort_id
+    from called_singly as r
+    left join times as i on r.quarter = i.quarter
     left join token_charges as t on r.call_no = t.call_no
     left join charged_singly as c on r.call_no = c.call_no
     left join pools as p
         on
-            s.repriced_pool = p.pool
+            r.repriced_pool = p.pool
             and r.served_at >= p.effective_from
             and (p.effective_to is null or r.served_at < p.effective_to)
-    where
-        ($since is null or r.served_at >= $since)
-        and ($until is null or r.served_at < $until)
     group by
-        r.cohort_id, r.time_number, r.caller, p.rate_id, t.currency,
+        r.cohort_id, i.time_number, r.caller, p.rate_id, t.currency,
         case
             when t.call_no is not null then 'token'
-            when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
+            when r.pool is not null and r.timing_quality = 'ok' then 'gpu'
             when c.call_no is not null then 'gpu'
             else 'unpriced'
         end
@@ -122,13 +154,39 @@ served_singly as (
 
 callers as (
     select
-        r.call_no,
-        r.caller
-    from selected as r
-    where $caller is not null or not $any_user or not $any_conversation
+        call_no,
+        case $caller
+            when 'user_id' then user_id
+            when 'conversation_id' then conversation_id
+        end as caller
+    from call_rows
+    where
+        ($caller is not null or not $any_user or not $any_conversation)
+        and ($any_user or user_id is not distinct from $user_id)
+        and ($any_conversation or conversation_id is not distinct from $conversation_id)
 ),
 
 charged as (
+    select
+        c.cohort_id,
+        c.rate_id,
+        t.time_number,
+        sum(c.prefill_ps) as prefill_ps,
+        sum(c.decode_ps) as decode_ps,
+        sum(c.prefill_gpu_ps) as prefill_gpu_ps,
+        sum(c.decode_gpu_ps) as decode_gpu_ps
+    from charge_sums as c
+    left join times as t on c.quarter = t.quarter
+    where
+        ($first_quarter is null or c.quarter >= $first_quarter)
+        and ($until_quarter is null or c.quarter < $until_quarter)
+        and $caller is null
+        and $any_user
+        and $any_conversation
+    group by c.cohort_id, c.rate_id, t.time_number
+),
+
+charged_by_caller as (
     select
         c.cohort_id,
         c.rate_id,
@@ -144,6 +202,7 @@ charged as (
     where
         ($first_quarter is null or c.quarter >= $first_quarter)
         and ($until_quarter is null or c.quarter < $until_quarter)
+        and ($caller is not null or not $any_user or not $any_conversation)
         and (($any_user and $any_conversation) or r.call_no is not null)
     group by c.cohort_id, c.rate_id, t.time_number, r.caller
 ),
@@ -205,7 +264,7 @@ union all
 select
     cohort_id,
     time_number,
-    caller,
+    null as caller,
     rate_id,
     'gpu' as basis,
     null as currency,
@@ -219,6 +278,24 @@ select
     decode_gpu_ps,
     null as token_cost
 from charged
+union all
+select
+    cohort_id,
+    time_number,
+    caller,
+    rate_id,
+    'gpu' as basis,
+    null as currency,
+    0 as call_count,
+    null as input_tokens,
+    null as output_tokens,
+    0 as known_output_count,
+    prefill_ps,
+    decode_ps,
+    prefill_gpu_ps,
+    decode_gpu_ps,
+    null as token_cost
+from charged_by_caller
 union all
 select
     cohort_id,

@@ -1,9 +1,11 @@
 """Every month of every zone: calls and idle time add up to what was provisioned, to the cent."""
 
+import json
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,8 +14,10 @@ import pytest
 
 from analysis.law import law
 from analysis.window import Window
+from ingest.charging import charge
 from ingest.config import Configuration, Pool
-from ingest.ledger import Ledger
+from ingest.deliver import deliver_paths
+from ingest.ledger import Connection, Ledger, open_for_writing
 
 LedgerOf = Callable[..., Ledger]
 
@@ -35,6 +39,22 @@ CONFIGURATION = Configuration(
     )
 )
 GPUS = 6
+
+SUMS_OF_CHARGES = """
+select
+    partition_id,
+    cohort_id,
+    rate_id,
+    quarter,
+    sum(cast(prefill_s * 1e12 as bigint)) as prefill_ps,
+    sum(cast(decode_s * 1e12 as bigint)) as decode_ps,
+    sum(cast(prefill_gpu_seconds * 1e12 as bigint)) as prefill_gpu_ps,
+    sum(cast(decode_gpu_seconds * 1e12 as bigint)) as decode_gpu_ps
+from charges
+group by all
+order by all
+"""
+STORED_SUMS = "select * from charge_sums order by all"
 
 
 def traffic() -> list[dict[str, Any]]:
@@ -131,3 +151,36 @@ def test_hours_of_a_zone_half_an_hour_off_begin_at_its_own_clock(ledger: Ledger)
     per_hour = frame.group_by("hour").agg(pl.col("gpu_seconds").sum()).sort("hour")
     assert per_hour.height == 24
     assert per_hour["gpu_seconds"].to_list() == pytest.approx([GPUS * 3600] * 24)
+
+
+def sums(connection: Connection, text: str) -> list[tuple[int, ...]]:
+    """Partition, cohort, rate and quarter-hour with the picoseconds of each phase."""
+    return [tuple(int(value) for value in row) for row in connection.execute(text).fetchall()]
+
+
+def test_stored_sums_are_those_of_the_charges_as_calls_arrive(
+    tmp_path: Path, ledger_of: LedgerOf
+) -> None:
+    calls = traffic()
+    everything = tmp_path / "calls.jsonl"
+    everything.write_text("".join(json.dumps(call) + "\n" for call in calls), "utf-8")
+    ledger = ledger_of(calls[::2], CONFIGURATION)
+    charge(ledger, CONFIGURATION)
+    halved = sums(ledger.connection, STORED_SUMS)
+    assert halved == sums(ledger.connection, SUMS_OF_CHARGES)
+    deliver_paths(ledger, [str(everything)], CONFIGURATION, format_name="native")
+    charge(ledger, CONFIGURATION)
+    whole = sums(ledger.connection, STORED_SUMS)
+    assert whole == sums(ledger.connection, SUMS_OF_CHARGES)
+    assert len(whole) > len(halved) > 0
+
+
+def test_a_ledger_of_before_has_the_sums_of_its_charges(tmp_path: Path, ledger: Ledger) -> None:
+    path = tmp_path / "older.duckdb"
+    with open_for_writing(path) as older:
+        older.connection.register("charged", ledger.connection.table("charges").to_arrow_table())
+        older.connection.execute("insert into charges by name select * from charged")
+        older.connection.execute("drop table charge_sums")
+        older.set_fact("schema_version", "2")
+    with open_for_writing(path) as forward:
+        assert sums(forward.connection, STORED_SUMS) == sums(ledger.connection, SUMS_OF_CHARGES)
