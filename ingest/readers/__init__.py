@@ -14,6 +14,7 @@ from ingest.readers.claude_code import ClaudeCode
 from ingest.readers.codex import Codex
 from ingest.readers.foreign import companion, described
 from ingest.readers.gemini_responses import GeminiResponses
+from ingest.readers.gemini_session import GeminiSession
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.mooncake import Mooncake
@@ -35,6 +36,7 @@ READERS: tuple[Reader, ...] = (
     JaegerJson(),
     SdkConsole(),
     Zipkin(),
+    GeminiSession(),
     ClaudeCode(),
     Codex(),
     GeminiResponses(),

@@ -9,9 +9,10 @@ from typing import Any
 
 from ingest.calls.missing import missing_note
 from ingest.calls.timing import outside_notes, quality
-from ingest.calls.tokens import buckets, token_count
+from ingest.calls.tokens import buckets
 from ingest.files import Source
 from ingest.readers.documents import records
+from ingest.readers.gemini_tokens import gemini_columns
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import instant_of_text
 from ingest.readers.opening import opening
@@ -116,28 +117,15 @@ def _finish_reason(chunks: Sequence[Mapping[str, Json]]) -> str | None:
 
 
 def _tokens(usage: Json) -> dict[str, Any]:
-    """The buckets: cached tokens are a part of the prompt; thoughts come on top of candidates.
-
-    The results of the API's own tools are read like the prompt.
-    """
     if usage is None:
         return buckets().columns()
     if not isinstance(usage, dict):
         raise RecordError(f"usageMetadata {str(usage)[:40]!r} is no object")
-    thoughts = usage.get("thoughtsTokenCount")
-    return buckets(
-        input_tokens=_with(usage.get("promptTokenCount"), usage.get("toolUsePromptTokenCount")),
-        output_tokens=_with(usage.get("candidatesTokenCount"), thoughts),
-        cache_read_tokens=usage.get("cachedContentTokenCount"),
-        reasoning_tokens=thoughts,
-        total_tokens=usage.get("totalTokenCount"),
-    ).columns()
-
-
-def _with(count: Json, more: Json) -> Json:
-    """The sum of two counts; the first as it is where the second is none."""
-    added = token_count(more)
-    if added is None:
-        return count
-    first = 0 if count is None else token_count(count)
-    return count if first is None else first + added
+    return gemini_columns(
+        prompt=usage.get("promptTokenCount"),
+        tool=usage.get("toolUsePromptTokenCount"),
+        answer=usage.get("candidatesTokenCount"),
+        thoughts=usage.get("thoughtsTokenCount"),
+        cached=usage.get("cachedContentTokenCount"),
+        total=usage.get("totalTokenCount"),
+    )

@@ -28,6 +28,7 @@ SAMPLES = {
     "zipkin": "zipkin.json",
     "claude-code": "claude-code.jsonl",
     "codex": "codex.jsonl",
+    "gemini-cli": "gemini-cli.json",
     "gemini-responses": "gemini-responses.jsonl",
     "aider": "aider.jsonl",
     "swe-agent": "swe-agent.json",

@@ -21,6 +21,7 @@ FORMAT_OF = {
     "zipkin.json": "zipkin",
     "claude-code.jsonl": "claude-code",
     "codex.jsonl": "codex",
+    "gemini-cli.json": "gemini-cli",
     "gemini-responses.jsonl": "gemini-responses",
     "aider.jsonl": "aider",
     "swe-agent.json": "swe-agent",

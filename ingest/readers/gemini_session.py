@@ -1,0 +1,118 @@
+"""Reads sessions of Gemini CLI: one JSON document a session, of which its answers are calls.
+
+Owns the answer's id, which stays the same when the session is saved again with more of it. Refuses
+to take the person's messages for calls.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ingest.calls.missing import missing_note
+from ingest.calls.timing import outside_notes, quality
+from ingest.calls.tokens import buckets
+from ingest.files import Source
+from ingest.readers.documents import Document, records
+from ingest.readers.gemini_tokens import gemini_columns
+from ingest.readers.identity import Occurrences, canonical_bytes
+from ingest.readers.instants import instant_of_text
+from ingest.readers.opening import opening
+from ingest.readers.reader import batches
+from ingest.readers.record_fields import record_of
+from ingest.readers.rejection import RecordError, rejected
+from ingest.readers.span_fields import text_or_none
+from ingest.records import Batch, Call, Json, Reject
+
+_KEYS = frozenset({"sessionId", "projectHash", "messages"})
+_ANSWER = "gemini"
+
+
+class GeminiSession:
+    """Sessions of Gemini CLI."""
+
+    name = "gemini-cli"
+    title = "Gemini CLI session, JSON"
+    recognised_by = "a JSON object with sessionId, projectHash and messages"
+
+    def recognise(self, head: bytes, source: Source) -> bool:
+        """Whether the first object is such a session."""
+        return opening(head).keys >= _KEYS
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Batches of calls that know when they ended."""
+        return batches(_calls(source))
+
+
+def _calls(source: Source) -> Iterator[Call | Reject]:
+    occurrences = Occurrences(GeminiSession.name)
+    for document in records(source):
+        if isinstance(document, Reject):
+            yield document
+            continue
+        session = document.value
+        messages = session.get("messages") if isinstance(session, dict) else None
+        if not isinstance(messages, list):
+            yield rejected(document.where, "no session: no list of messages", session)
+            continue
+        session_id = text_or_none(session.get("sessionId"))
+        yield from _of_session(document, messages, session_id, occurrences)
+
+
+def _of_session(
+    document: Document, messages: list[Json], session_id: str | None, occurrences: Occurrences
+) -> Iterator[Call | Reject]:
+    for index, message in enumerate(messages):
+        try:
+            record = record_of(message)
+            if record.get("type") == _ANSWER:
+                yield _call_of(record, session_id, occurrences)
+        except ValueError as error:
+            yield rejected(document.at(f"messages[{index}]"), error, message)
+
+
+def _call_of(record: Mapping[str, Json], session_id: str | None, occurrences: Occurrences) -> Call:
+    ended_at = _instant(record.get("timestamp"))
+    call: dict[str, Any] = {
+        "model": text_or_none(record.get("model")),
+        "conversation_id": session_id,
+        "ended_at": ended_at,
+        "timing_source": "tokens",
+        "timing_quality": quality(None, None, None, ended_at),
+        **_tokens(record.get("tokens")),
+    }
+    missing = missing_note(
+        call["uncached_input_tokens"],
+        call["visible_output_tokens"],
+        status="ok",
+        http_status=None,
+        is_stream=False,
+        operation="chat",
+    )
+    notes = [call["tokens_note"], missing, *outside_notes(call)]
+    call["tokens_note"] = "; ".join(note for note in notes if note) or None
+    message_id = text_or_none(record.get("id"))
+    if message_id is None:
+        return Call(identity=occurrences.identity(canonical_bytes(record)), **call)
+    return Call(identity=f"{GeminiSession.name}:{message_id}", **call)
+
+
+def _instant(value: Json) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise RecordError(f"timestamp {str(value)[:40]!r} is no instant as text")
+    return instant_of_text(value)
+
+
+def _tokens(tokens: Json) -> dict[str, Any]:
+    if tokens is None:
+        return buckets().columns()
+    if not isinstance(tokens, dict):
+        raise RecordError(f"tokens {str(tokens)[:40]!r} is no object")
+    return gemini_columns(
+        prompt=tokens.get("input"),
+        tool=tokens.get("tool"),
+        answer=tokens.get("output"),
+        thoughts=tokens.get("thoughts"),
+        cached=tokens.get("cached"),
+        total=tokens.get("total"),
+    )
