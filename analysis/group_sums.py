@@ -14,7 +14,7 @@ import polars as pl
 from analysis.columns import CALLER_COLUMNS, TIME_COLUMNS
 from analysis.letters import Sums
 from analysis.money import gpu_cost
-from analysis.scan import scanned
+from analysis.scan import Scan, scanned
 from analysis.selection import Filters, read_cohorts
 from analysis.window import Window
 from ingest.charging.pools import rates_in
@@ -71,19 +71,20 @@ class GroupSums:
     busy: Mapping[BusyKey, int]
 
 
-def group_sums(
+def group_sums(  # noqa: PLR0913 - a question is asked by keywords
     connection: Connection,
     times: pl.DataFrame,
     *,
     by: Sequence[str],
     window: Window,
     filters: Filters,
+    scan: Scan = scanned,
 ) -> GroupSums:
     """The sums of the calls that `filters` select in `window`, by the columns `by`.
 
     `times` are those of `times_of`, in which the column of time of `by` is found.
     """
-    rows = scanned(connection, times, by=by, window=window, filters=filters)
+    rows = scan(connection, times, by=by, window=window, filters=filters)
     labelled = _labelled(rows, read_cohorts(connection, filters), times, by)
     priced = _with_rate(labelled, rates_in(connection))
     return GroupSums(groups=_groups(priced, by), busy=_busy(priced, by))
