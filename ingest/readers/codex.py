@@ -116,6 +116,8 @@ def _counted(
     if usage is None:
         raise RecordError("a token_count with neither last_token_usage nor total_token_usage")
     session.model = text_or_none(info.get("model")) or session.model
+    if all(token_count(usage[name]) == 0 for name in _COUNTS[:-1]):
+        return None
     return _call_of(record, usage, None if before is None else grown, session)
 
 

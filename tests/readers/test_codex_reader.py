@@ -74,6 +74,12 @@ def test_a_call_without_a_usage_of_its_own_is_what_the_total_grew_by(take) -> No
     assert (second.visible_output_tokens, second.reasoning_tokens) == (5, 5)
 
 
+def test_a_count_of_nothing_is_no_call(take) -> None:
+    lines = [count(last=(0, 0, 0, 0, 0), total=(0, 0, 0, 0, 0)), count(last=(5, 0, 1, 0, 6))]
+    (call,) = take("\n".join(lines), "codex").calls
+    assert call.uncached_input_tokens == 5
+
+
 def test_a_total_that_fell_begins_anew(take) -> None:
     lines = [count(total=(100, 0, 30, 0)), count(total=(20, 0, 5, 0))]
     _, second = take("\n".join(lines), "codex").calls
