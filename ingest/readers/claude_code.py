@@ -10,8 +10,8 @@ from typing import Any
 
 from ingest.calls.missing import missing_note
 from ingest.calls.timing import outside_notes, quality
-from ingest.calls.tokens import buckets, token_count
 from ingest.files import Source
+from ingest.readers.claude_usage import claude_columns
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import instant_of_text
@@ -88,7 +88,7 @@ def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
     message = record_of(record["message"])
     is_failed = record.get("isApiErrorMessage") is True
     ended_at = _instant(record)
-    tokens = {"tokens_source": "unknown"} if is_failed else _tokens(message.get("usage"))
+    tokens = {"tokens_source": "unknown"} if is_failed else claude_columns(message.get("usage"))
     call: dict[str, Any] = {
         "status": "error" if is_failed else "ok",
         "ended_at": ended_at,
@@ -123,35 +123,6 @@ def _instant(record: Mapping[str, Json]) -> int | None:
     if not isinstance(value, str):
         raise RecordError(f"timestamp {str(value)[:40]!r} is no instant as text")
     return instant_of_text(value)
-
-
-def _tokens(usage: Json) -> dict[str, Any]:
-    """The buckets: Anthropic's `input_tokens` leaves out what the cache read and wrote."""
-    if usage is None:
-        return buckets().columns()
-    if not isinstance(usage, dict):
-        raise RecordError(f"usage {str(usage)[:40]!r} is no object")
-    uncached = usage.get("input_tokens")
-    read, write = usage.get("cache_read_input_tokens"), _written(usage)
-    cached = (token_count(read) or 0) + (token_count(write) or 0)
-    counted = token_count(uncached)
-    made = buckets(
-        input_tokens=uncached if counted is None else counted + cached,
-        output_tokens=usage.get("output_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=write,
-    )
-    return {**made.columns(), "reported_input_tokens": counted}
-
-
-def _written(usage: Mapping[str, Json]) -> Json:
-    """Tokens written to the cache, also where only their lifetimes are told apart."""
-    total = usage.get("cache_creation_input_tokens")
-    parts = usage.get("cache_creation")
-    if total is not None or not isinstance(parts, dict):
-        return total
-    counts = [count for part in parts.values() if (count := token_count(part)) is not None]
-    return sum(counts) if counts else None
 
 
 def _cost(record: Mapping[str, Json]) -> dict[str, Any]:
