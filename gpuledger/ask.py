@@ -27,6 +27,7 @@ from gpuledger.asking import (
 )
 from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format
+from gpuledger.questions import where_asked
 from gpuledger.totals import with_totals
 from ingest.config import Configuration
 from ingest.current import open_current
@@ -68,7 +69,10 @@ def _prepared(
 ) -> Callable[[Ledger], Answer]:
     """The question with its words checked, before any ledger is opened."""
     if name not in NAMES:
-        raise WrongQuestionError(f"there is no question {name!r}; {nearest(name, NAMES)}")
+        elsewhere = where_asked(name)
+        raise WrongQuestionError(
+            elsewhere or f"there is no question {name!r}; {nearest(name, NAMES)}"
+        )
     timezone = asked["timezone"] or configuration.timezone
     window = Window.parse(asked["since"], asked["until"], timezone)
     filterable = REJECT_FILTERS if name == "rejects" else FILTER_COLUMNS

@@ -1,6 +1,7 @@
 """`gpuledger questions`: every analysis with its question.
 
-Owns which command asks what. Refuses to describe: the words are those of the question files.
+Owns which command asks what, and what no command asks by name. Refuses to describe: the words are
+those of the question files.
 """
 
 import click
@@ -12,18 +13,30 @@ from gpuledger.output import Format, write_frame
 
 COMMANDS = {
     "law": "gpuledger ask law --by COLUMN",
-    "law_detailed": "gpuledger ask law --by day",
     "calls": "gpuledger ask calls",
     "latency": "gpuledger ask latency --by COLUMN",
     "rejects": "gpuledger ask rejects",
-    "latency_histogram": "gpuledger ask latency --by COLUMN",
     "trace": "gpuledger trace ID",
-    "identities": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
 }
-"""Question to the command that asks it; the others are asked by the way."""
+"""Question to the command that asks it."""
+
+PARTS = {
+    "cohorts": "gpuledger ask law --by COLUMN",
+    "estimated_end": "gpuledger ask law --by COLUMN",
+    "extent": "gpuledger ask law --by COLUMN",
+    "extent_by_origin": "gpuledger ask law --by COLUMN",
+    "identities": "gpuledger trace ID",
+    "latency_histogram": "gpuledger ask latency --by COLUMN",
+    "law_detailed": "gpuledger ask law --by day",
+    "price_rules": "gpuledger ask law --by COLUMN",
+}
+"""Question that only other answers ask, to a command whose answer it is a part of."""
+
+CHECK_COMMAND = "gpuledger check"
 
 EXPLAIN = {
+    "kind": "question",
     "name": "explain",
     "question": "Which letter of the law moved the bill from one month to the other?",
     "asked_with": "gpuledger explain --from MONTH --to MONTH",
@@ -36,17 +49,37 @@ EXPLAIN = {
 @click.command()
 @format_option
 def questions(output_format: Format) -> None:
-    """Every analysis with its question, how it is asked, its grain and units."""
+    """Every analysis with its question, how it is asked, its grain and units.
+
+    First the questions that a command asks by name, then the parts of their answers, then the
+    checks.
+    """
+    known = all_questions()
     rows = [
-        *[_row(question, COMMANDS.get(question.name)) for question in all_questions()],
+        *[_row("question", one, COMMANDS[one.name]) for one in known if one.name in COMMANDS],
         EXPLAIN,
-        *[_row(question, "gpuledger check") for question in all_questions("checks")],
+        *[_row("part", one, PARTS.get(one.name)) for one in known if one.name not in COMMANDS],
+        *[_row("check", one, CHECK_COMMAND) for one in all_questions("checks")],
     ]
     write_frame(pl.DataFrame(rows), output_format, "What can be asked")
 
 
-def _row(question: Question, asked_with: str | None) -> dict[str, str | None]:
+def where_asked(name: str) -> str | None:
+    """What to do about `name`, which `ask` does not know but `questions` lists; else None."""
+    if name == EXPLAIN["name"]:
+        return f"{name!r} is asked with `{EXPLAIN['asked_with']}`"
+    if name in COMMANDS:
+        return f"{name!r} is asked with `{COMMANDS[name]}`"
+    if name in PARTS:
+        return f"{name!r} is a part of what `{PARTS[name]}` answers"
+    if name in {one.name for one in all_questions("checks")}:
+        return f"{name!r} is a part of `{CHECK_COMMAND}`"
+    return None
+
+
+def _row(kind: str, question: Question, asked_with: str | None) -> dict[str, str | None]:
     return {
+        "kind": kind,
         "name": question.name,
         "question": question.question,
         "asked_with": asked_with,

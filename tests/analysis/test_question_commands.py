@@ -207,3 +207,25 @@ def test_questions_are_listed_with_what_they_ask(folder: Path) -> None:
     rows = json.loads(run(folder, "questions", "--format", "json").stdout)
     assert "law" in {row["name"] for row in rows}
     assert all(row["question"].endswith(("?", ".")) for row in rows)
+    assert all(row["asked_with"].startswith("gpuledger ") for row in rows)
+    kinds = [row["kind"] for row in rows]
+    assert kinds == sorted(kinds, key=["question", "part", "check"].index)
+
+
+def test_what_is_listed_as_a_question_of_ask_can_be_asked(folder: Path) -> None:
+    rows = json.loads(run(folder, "questions", "--format", "json").stdout)
+    commands = [row["asked_with"] for row in rows if row["kind"] == "question"]
+    asked = [command.split()[1:3] for command in commands if " ask " in command]
+    assert {name for _, name in asked} == {"law", "calls", "latency", "rejects"}
+    assert [run(folder, *words).returncode for words in asked] == [0, 0, 0, 0]
+
+
+def test_what_is_listed_and_not_asked_by_name_says_where_it_is_asked(folder: Path) -> None:
+    rows = json.loads(run(folder, "questions", "--format", "json").stdout)
+    others = [row for row in rows if row["asked_with"].split()[1:3] != ["ask", row["name"]]]
+    assert {"explain", "trace", "cohorts", "negatives"} <= {row["name"] for row in others}
+    for row in others:
+        done = run(folder, "ask", row["name"])
+        assert done.returncode == 2
+        assert f"{row['name']!r} is " in done.stderr
+        assert f"`{row['asked_with']}`" in done.stderr
