@@ -1,11 +1,12 @@
 """Answers, asked once for each version of the ledger and the configuration.
 
-Owns the cache and the moments in which the ledger is open: it is opened for one question and
-closed again, so that an ingest can run meanwhile. Refuses to keep an answer of an older version.
+Owns the cache (of answers, and of the sums by day that several of them are made of) and the moments
+in which the ledger is open: it is opened for one question and closed again, so that an ingest can
+run meanwhile. Refuses to keep an answer of an older version.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import polars as pl
@@ -13,12 +14,14 @@ import streamlit as st
 
 from analysis.answer import Answer
 from analysis.calls import calls
+from analysis.columns import COHORT_COLUMNS
 from analysis.errors import NoDataError
 from analysis.explain import explain
 from analysis.extent import extent_of, no_calls
 from analysis.law import law
 from analysis.row_checks import unpriced_calls
-from analysis.selection import read_cohorts, selected
+from analysis.scan import Scan, scanned, times_of
+from analysis.selection import Filters, read_cohorts, selected
 from analysis.trace import trace
 from analysis.traces import TraceSearch, traces
 from analysis.window import Window
@@ -26,9 +29,13 @@ from dashboard.drilldown import Behind
 from dashboard.source import Source
 from ingest.config import Configuration
 from ingest.current import open_current
-from ingest.ledger import Ledger
+from ingest.ledger import Connection, Ledger
 
 KEPT_ANSWERS = 256
+KEPT_SCANS = 32
+DAY = ("day",)
+ROW_ORDER = ("cohort_id", "rate_id", "basis", "currency")
+"""As the law reads its rows: the order of groups decides who takes the last unit of a rounding."""
 UNPRICED_FIRST = "unpriced"
 Where = Mapping[str, str | None]
 _T = TypeVar("_T")
@@ -43,7 +50,9 @@ def law_by(source: Source, by: tuple[str, ...], window: Window, where: Where) ->
     """The lines of the law, grouped by the columns `by`."""
     return _asked(
         source,
-        lambda ledger, configuration: law(ledger, configuration, by=by, window=window, where=where),
+        lambda ledger, configuration: law(
+            ledger, configuration, by=by, window=window, where=where, scan=_scan_of(source)
+        ),
     )
 
 
@@ -53,7 +62,7 @@ def moved(source: Source, before: Window, after: Window, where: Where) -> Answer
     return _asked(
         source,
         lambda ledger, configuration: explain(
-            ledger, configuration, before=before, after=after, where=where
+            ledger, configuration, before=before, after=after, where=where, scan=_scan_of(source)
         ),
     )
 
@@ -107,11 +116,15 @@ def reach(source: Source) -> tuple[int, int] | None:
     return _asked(source, _reach)
 
 
-@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Opening the ledger …")
 def names(source: Source, column: str) -> list[str]:
     """The values of `column` that calls have, in their order."""
+    return _names(source)[column]
+
+
+@st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Opening the ledger …")
+def _names(source: Source) -> dict[str, list[str]]:
     cohorts = _asked(source, lambda ledger, _: read_cohorts(ledger.connection, selected(None)))
-    return sorted(cohorts[column].drop_nulls().unique())
+    return {column: sorted(cohorts[column].drop_nulls().unique()) for column in COHORT_COLUMNS}
 
 
 @st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Looking for prices …")
@@ -139,6 +152,36 @@ def _reach(ledger: Ledger, configuration: Configuration) -> tuple[int, int] | No
     if extent.first_at is None or extent.last_at is None:
         return None
     return extent.first_at, extent.last_at
+
+
+def _scan_of(source: Source) -> Scan:
+    """A scan that reads each window of the ledger once: its sums by day make all the others."""
+
+    def scan(
+        connection: Connection,
+        times: pl.DataFrame,
+        *,
+        by: Sequence[str],
+        window: Window,
+        filters: Filters,
+    ) -> pl.DataFrame:
+        is_bounded = window.since is not None and window.until is not None
+        if is_bounded and {*by, *filters} <= {*COHORT_COLUMNS, *DAY}:
+            rows = _sums_by_day(source, window, connection)
+            return rows if DAY[0] in by else rows.sort(ROW_ORDER, nulls_last=True)
+        return scanned(connection, times, by=by, window=window, filters=filters)
+
+    return scan
+
+
+@st.cache_data(max_entries=KEPT_SCANS, show_spinner=False)
+def _sums_by_day(
+    source: Source,  # noqa: ARG001 - tells the sums of one version of a ledger from another's
+    window: Window,
+    _connection: Connection,
+) -> pl.DataFrame:
+    """The sums of all calls in `window`, by cohort, rate and day."""
+    return scanned(_connection, times_of(DAY, window), by=DAY, window=window, filters={})
 
 
 def _asked(source: Source, question: Callable[[Ledger, Configuration], _T]) -> _T:
