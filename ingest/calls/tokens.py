@@ -5,11 +5,13 @@ or outside of output. Refuses to guess by vendor, to go below zero, and to read 
 """
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
+_DIGITS = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
 MAX_TOKENS = 2**53
 """Beyond this a double is no exact count any more, and no call is that long."""
 
@@ -86,18 +88,16 @@ class _Reading(NamedTuple):
 def token_count(value: object) -> int | None:
     """Tokens as a whole number from 0; None for what is no count.
 
-    Integers sent as strings or doubles are read; NaN, fractions, negatives and booleans are not.
+    Integers sent as strings or doubles are read; NaN, fractions, negatives, booleans and digits in
+    groups are not.
     """
     if type(value) is int:
         return value if 0 <= value <= MAX_TOKENS else None
     if isinstance(value, str):
-        try:
-            value = int(value)
-        except ValueError:
-            try:
-                value = float(value)
-            except ValueError:
-                return None
+        digits = _DIGITS.fullmatch(value.strip())
+        if digits is None:
+            return None
+        value = int(digits[1])
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, float) and (not math.isfinite(value) or value != int(value)):

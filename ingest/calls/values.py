@@ -16,6 +16,8 @@ from ingest.records import Json
 MAX_JSON_CHARACTERS = 16 * 1024 * 1024
 """Longer text is taken as text: nothing that long is worth a parse tree in memory."""
 
+_NO_NAMES = ("", "NaN", "Infinity", "-Infinity")
+"""A double that is no number says nothing where a text is asked for."""
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -57,7 +59,8 @@ def as_text(raw: Json) -> str | None:
     """`raw` as one line of text without a JSON string's quotes; None where it is no scalar."""
     if isinstance(raw, str):
         unquoted = parsed_json(raw) if raw.startswith('"') else raw
-        return str(unquoted).strip() or None
+        text = str(unquoted).strip()
+        return None if text in _NO_NAMES else text
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     return str(raw)

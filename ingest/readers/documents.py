@@ -42,15 +42,15 @@ class Document:
         return f"{self.position}, {path}" if self.position else path
 
 
-def documents(source: Source) -> Iterator[Document | Reject]:
+def documents(source: Source, *, names_nan: bool = False) -> Iterator[Document | Reject]:
     """Each JSON document of `source`, or the reject that stands in its place.
 
-    Raises `UnreadableSourceError` where there is no document at all.
+    `names_nan` is that of `loads`. Raises `UnreadableSourceError` where there is no document.
     """
     by = _by_line if _has_document_a_line(source.head) else _by_extent
     held: list[Reject] | None = []
     with source.open() as stream:
-        for item in by(stream, source):
+        for item in by(stream, source, names_nan):
             if held is None:
                 yield item
             elif isinstance(item, Document):
@@ -73,9 +73,9 @@ def _found_instead(head: bytes, rejects: list[Reject]) -> str:
     return f"no JSON but {appearance(head)}"
 
 
-def records(source: Source) -> Iterator[Document | Reject]:
+def records(source: Source, *, names_nan: bool = False) -> Iterator[Document | Reject]:
     """Each JSON value of `source`; a document that is a list gives its items."""
-    for item in documents(source):
+    for item in documents(source, names_nan=names_nan):
         if isinstance(item, Document) and isinstance(item.value, list):
             for index, value in enumerate(item.value):
                 yield Document(item.at(f"[{index}]"), value)
@@ -118,19 +118,19 @@ def _is_document(line: bytes) -> bool:
         return False
 
 
-def _by_line(stream: BinaryIO, _source: Source) -> Iterator[Document | Reject]:
+def _by_line(stream: BinaryIO, _source: Source, names_nan: bool) -> Iterator[Document | Reject]:
     for number, line in lines(stream):
         position = f"line {number}"
         if len(line) >= MAX_DOCUMENT_BYTES:
             yield rejected(position, _TOO_LARGE, line[:100])
             continue
         try:
-            yield Document(position, loads(line))
+            yield Document(position, loads(line, names_nan=names_nan))
         except ValueError as error:
             yield rejected(position, error, line)
 
 
-def _by_extent(stream: BinaryIO, source: Source) -> Iterator[Document | Reject]:
+def _by_extent(stream: BinaryIO, source: Source, names_nan: bool) -> Iterator[Document | Reject]:
     """The documents of a file of which the lines are none: mostly one."""
     data = stream.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
@@ -138,12 +138,12 @@ def _by_extent(stream: BinaryIO, source: Source) -> Iterator[Document | Reject]:
     try:
         yield Document("", orjson.loads(data.removeprefix(UTF8_BOM)))
     except orjson.JSONDecodeError:
-        yield from _concatenated(data.decode("utf-8-sig", "replace"))
+        yield from _concatenated(data.decode("utf-8-sig", "replace"), names_nan)
 
 
-def _concatenated(text: str) -> Iterator[Document | Reject]:
+def _concatenated(text: str, names_nan: bool) -> Iterator[Document | Reject]:
     """Documents one after the other; after a broken one, from the next line that opens one."""
-    decoder = json.JSONDecoder(parse_constant=lambda _name: None)
+    decoder = json.JSONDecoder()
     at, line_number, counted_to = _next_character(text, 0), 1, 0
     while at < len(text):
         line_number += text.count("\n", counted_to, at)
@@ -151,7 +151,7 @@ def _concatenated(text: str) -> Iterator[Document | Reject]:
         position = f"line {line_number}"
         try:
             value, end = decoder.raw_decode(text, at)
-            yield Document(position, tidy(value))
+            yield Document(position, tidy(value, names_nan=names_nan))
             at = _next_character(text, end)
         except RecursionError:
             yield rejected(position, "nested too deep")

@@ -11,7 +11,7 @@ from ingest.files import Source
 from ingest.readers.documents import Document, documents
 from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, short_hex_id
 from ingest.readers.instants import NS_PER_US, held, whole_instant
-from ingest.readers.json_text import bounded
+from ingest.readers.json_text import NOT_FINITE, bounded
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.rejection import RecordError, rejected
@@ -48,7 +48,7 @@ class JaegerJson:
 
 
 def _records(source: Source) -> Iterator[Span | Reject]:
-    for document in documents(source):
+    for document in documents(source, names_nan=True):
         if isinstance(document, Reject):
             yield document
             continue
@@ -191,7 +191,7 @@ def _typed(value: Json, kind: Json) -> Json:
 
 def _microseconds(record: Mapping[str, Json], key: str) -> int | None:
     value = record.get(key)
-    if value is None:
+    if value is None or value in NOT_FINITE:
         return None
     microseconds = whole_instant(value)
     if microseconds is None:

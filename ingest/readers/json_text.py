@@ -18,38 +18,49 @@ MAX_DEPTH = 64
 """Levels of nesting that a value may have; writers of JSON further down stop at 254."""
 
 
-def loads(data: bytes) -> Json:
-    """The JSON value in `data`; NaN and infinities are None, of repeated keys the last counts.
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+"""How JSON of protobuf writes the doubles that are no numbers."""
 
-    Raises `RecordError` that says what is wrong.
+
+def loads(data: bytes, *, names_nan: bool = False) -> Json:
+    """The JSON value in `data`; of repeated keys the last counts.
+
+    NaN and infinities are None, or with `names_nan` one of the texts of `NOT_FINITE`, for readers
+    that say why a count is unknown. Raises `RecordError` that says what is wrong.
     """
     try:
         return orjson.loads(data.removeprefix(UTF8_BOM))
     except orjson.JSONDecodeError as strict:
         try:
-            value = json.loads(
-                data.decode("utf-8-sig", "replace"), parse_constant=lambda _name: None
-            )
-            return tidy(value)
+            return tidy(json.loads(data.decode("utf-8-sig", "replace")), names_nan=names_nan)
         except RecursionError:
             raise RecordError("nested too deep") from None
         except ValueError:
             raise RecordError(f"no valid JSON: {strict.msg}") from None
 
 
-def tidy(value: Json) -> Json:
+def tidy(value: Json, *, names_nan: bool = False) -> Json:
     """`value` without what JSON cannot carry: lone surrogates, infinities, very large integers."""
     if isinstance(value, str):
         return _without_surrogates(value)
     if isinstance(value, dict):
-        return {_without_surrogates(key): tidy(item) for key, item in value.items()}
+        return {
+            _without_surrogates(key): tidy(item, names_nan=names_nan) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [tidy(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return [tidy(item, names_nan=names_nan) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return named(value) if names_nan else None
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return str(value)
     return value
+
+
+def named(number: float) -> float | str:
+    """The number; NaN and the infinities as text, which a storage of JSON keeps."""
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def refuse_depth() -> NoReturn:

@@ -42,7 +42,7 @@ class Mooncake:
 
 def _calls(source: Source) -> Iterator[Call | Reject]:
     occurrences = Occurrences(Mooncake.name)
-    for document in records(source):
+    for document in records(source, names_nan=True):
         if isinstance(document, Reject):
             yield document
             continue

@@ -5,7 +5,7 @@ Refuses keys that are no columns, each with the nearest name that is one.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.calls.missing import missing_note
@@ -13,6 +13,7 @@ from ingest.calls.timing import INSTANTS, outside_notes, quality
 from ingest.files import Source
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
+from ingest.readers.json_text import NOT_FINITE
 from ingest.readers.native_columns import (
     COLUMNS,
     INTERNAL_COLUMNS,
@@ -53,7 +54,7 @@ class Native:
 
 def _calls(source: Source) -> Iterator[Call | Reject]:
     occurrences = Occurrences(Native.name)
-    for document in records(source):
+    for document in records(source, names_nan=True):
         if isinstance(document, Reject):
             yield document
             continue
@@ -69,7 +70,7 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     given = {
         key: native_value(key, item)
         for key, item in record.items()
-        if item is not None and (key in COLUMNS or key in TOTAL_COLUMNS)
+        if item is not None and item not in NOT_FINITE and (key in COLUMNS or key in TOTAL_COLUMNS)
     }
     if record.get("pool") is not None:
         given.setdefault("pool_reported", native_value("pool_reported", record["pool"]))
@@ -78,7 +79,7 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     given |= token_columns(given)
     given = {key: item for key, item in given.items() if key not in TOTAL_COLUMNS}
     columns = {**_derived(given), **given, "timing_quality": _judged(given)}
-    columns["tokens_note"] = _note(columns)
+    columns["tokens_note"] = _note(columns, _no_counts(record))
     return Call(**columns, identity=_identity(record, given, occurrences))
 
 
@@ -114,7 +115,16 @@ def _judged(given: Mapping[str, Any]) -> str:
     return max(shown, stated, key=_WORSE.index)
 
 
-def _note(columns: Mapping[str, Any]) -> str | None:
+def _no_counts(record: Mapping[str, Json]) -> list[str]:
+    """What stands in place of a count and is no number, for each column of tokens."""
+    return [
+        f"{key} {item} is no count"
+        for key, item in record.items()
+        if key.endswith("_tokens") and item in NOT_FINITE
+    ]
+
+
+def _note(columns: Mapping[str, Any], no_counts: Sequence[str]) -> str | None:
     """The note of a row, and what is to be said of its tokens and times unless it says so."""
     note: str = columns.get("tokens_note") or ""
     missing = missing_note(
@@ -125,7 +135,7 @@ def _note(columns: Mapping[str, Any]) -> str | None:
         is_stream=columns.get("stream") is True,
         operation=columns.get("operation", "chat"),
     )
-    said = [*([missing] if missing else []), *outside_notes(columns)]
+    said = [*no_counts, *([missing] if missing else []), *outside_notes(columns)]
     more = [each for each in said if each not in note]
     return "; ".join([*([note] if note else []), *more]) or None
 

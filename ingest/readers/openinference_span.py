@@ -36,7 +36,7 @@ class OpenInferenceSpan:
 
 
 def _spans(source: Source) -> Iterator[Span | Reject]:
-    for document in records(source):
+    for document in records(source, names_nan=True):
         if isinstance(document, Reject):
             yield document
         elif isinstance(document.value, dict) and "attributes" in document.value:

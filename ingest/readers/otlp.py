@@ -12,12 +12,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 
 from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, id_of_bytes
-from ingest.readers.json_text import MAX_DEPTH, refuse_depth
+from ingest.readers.json_text import MAX_DEPTH, named, refuse_depth
 from ingest.readers.rejection import rejected
 from ingest.readers.span_fields import (
     KINDS,
     STATUSES,
-    finite,
     signed_instant,
     text_or_none,
     with_ids,
@@ -99,7 +98,7 @@ def _value_of(value: Message, kind: str | None, depth: int) -> Json:
     if depth > MAX_DEPTH:
         refuse_depth()
     if kind == "double_value":
-        return finite(value.double_value)
+        return named(value.double_value)
     if kind == "array_value":
         items = value.array_value.values
         return [_value_of(item, item.WhichOneof("value"), depth + 1) for item in items]

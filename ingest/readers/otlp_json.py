@@ -63,7 +63,7 @@ def _has_second_line(first: Opening, head: bytes, source: Source) -> bool:
 
 
 def _records(source: Source) -> Iterator[Span | Reject]:
-    for document in documents(source):
+    for document in documents(source, names_nan=True):
         if isinstance(document, Document):
             yield from spans_of_document(document)
         else:

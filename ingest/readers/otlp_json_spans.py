@@ -10,7 +10,7 @@ from typing import Any
 from ingest.readers.documents import Document
 from ingest.readers.ids import span_id_of, trace_id_of
 from ingest.readers.instants import whole_instant
-from ingest.readers.json_text import MAX_DEPTH, bounded, refuse_depth
+from ingest.readers.json_text import MAX_DEPTH, NOT_FINITE, bounded, refuse_depth
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import (
     KINDS,
@@ -182,7 +182,7 @@ def _event_of(event: Json) -> SpanEvent:
 
 def _instant(value: Json) -> int | None:
     """Nanoseconds since 1970 from a number or its digits; None where absent, empty or 0."""
-    if value is None or value == "":
+    if value is None or value == "" or value in NOT_FINITE:
         return None
     nanoseconds = whole_instant(value)
     if nanoseconds is None:

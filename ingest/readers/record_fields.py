@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 
 from ingest.readers.instants import MAX_INT64
+from ingest.readers.json_text import NOT_FINITE
 from ingest.readers.rejection import RecordError
 from ingest.records import Json
 
-_DIGITS = re.compile(r"-?[0-9]{1,20}")
+_DIGITS = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
 
 
 def record_of(value: Json) -> dict[str, Json]:
@@ -33,8 +34,8 @@ def whole_number_or_none(value: Json, key: str) -> int | None:
     if value is None:
         return None
     is_whole_double = isinstance(value, float) and value.is_integer()
-    is_text = isinstance(value, str) and _DIGITS.fullmatch(value)
-    number = int(value) if is_whole_double or is_text else value
+    digits = _DIGITS.fullmatch(value.strip()) if isinstance(value, str) else None
+    number = int(digits[1]) if digits else int(value) if is_whole_double else value
     if isinstance(number, bool) or not isinstance(number, int):
         raise RecordError(f"{key} {str(value)[:40]!r} is no whole number")
     if abs(number) > MAX_INT64:
@@ -57,7 +58,7 @@ def not_negative(number: int, key: str) -> int:
 def seconds_or_none(record: Mapping[str, Json], key: str) -> float | None:
     """A count of seconds, None where it is absent."""
     value = record.get(key)
-    if value is None:
+    if value is None or value in NOT_FINITE:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RecordError(f"{key} {str(value)[:40]!r} is no number of seconds")

@@ -51,7 +51,7 @@ class SdkConsole:
 
 
 def _spans(source: Source) -> Iterator[Span | Reject]:
-    for document in records(source):
+    for document in records(source, names_nan=True):
         if isinstance(document, Reject):
             yield document
             continue

@@ -4,11 +4,11 @@ Owns their names in the ledger. Refuses to drop an instant that cannot be true: 
 the call that has it is marked.
 """
 
-import math
 from dataclasses import fields, replace
 
 from ingest.readers.ids import derived_ids
 from ingest.readers.instants import MAX_INT64, held
+from ingest.readers.json_text import named
 from ingest.records import Json, Span
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -29,13 +29,10 @@ def signed_instant(nanoseconds: int) -> int | None:
     return held(nanoseconds - _UINT64 if is_wrapped else nanoseconds)
 
 
-def finite(number: float) -> float | None:
-    """The number; None for NaN and the infinities, which tell nothing."""
-    return number if math.isfinite(number) else None
-
-
 def integer_of_text(text: str) -> int | str:
     """The integer of 64 bits that `text` writes; `text` itself where it writes none."""
+    if not _is_plain(text):
+        return text
     try:
         number = int(text)
     except ValueError:
@@ -43,12 +40,19 @@ def integer_of_text(text: str) -> int | str:
     return number if -MAX_INT64 - 1 <= number <= MAX_INT64 else text
 
 
-def double_of_text(text: str) -> float | str | None:
-    """The number that `text` writes, None for NaN and infinities, `text` itself for no number."""
+def double_of_text(text: str) -> float | str:
+    """The number that `text` writes, NaN and infinities as text, `text` itself for no number."""
+    if not _is_plain(text):
+        return text
     try:
-        return finite(float(text))
+        return named(float(text))
     except ValueError:
         return text
+
+
+def _is_plain(text: str) -> bool:
+    """Whether the digits of a number are those of every format: ASCII, not grouped by `_`."""
+    return text.isascii() and "_" not in text
 
 
 def text_or_none(value: Json) -> str | None:

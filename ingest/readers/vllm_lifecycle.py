@@ -54,7 +54,7 @@ class VllmLifecycle:
 def _calls(source: Source) -> Iterator[Call | Reject]:
     engine = _engine(source)
     occurrences = Occurrences(VllmLifecycle.name)
-    for document in records(source):
+    for document in records(source, names_nan=True):
         if isinstance(document, Reject):
             yield document
             continue
@@ -72,7 +72,7 @@ def _engine(source: Source) -> _Engine:
     """
     digest = hashlib.sha256()
     clock_zero_at: int | None = None
-    for document in records(source):
+    for document in records(source, names_nan=True):
         if isinstance(document, Document):
             zero_at = _clock_zero(document.value)
             if zero_at is not None:

@@ -79,7 +79,7 @@ def test_numbers_that_no_column_holds_stay_text(take) -> None:
         {"key": "word", "type": "int64", "value": "many"},
     ]
     first, _ = take(trace_of(tags=tags), "jaeger-json").spans
-    assert first.attributes == {"large": "99999999999999999999", "none": None, "word": "many"}
+    assert first.attributes == {"large": "99999999999999999999", "none": "NaN", "word": "many"}
 
 
 def test_an_answer_without_traces_has_no_records(take) -> None:

@@ -128,7 +128,7 @@ def test_a_count_is_kept_in_the_type_in_which_it_was_sent(take) -> None:
         "b": 120.0,
         "c": 120,
         "d": "many",
-        "e": None,
+        "e": "NaN",
         "f": "99999999999999999999",
         "g": "AAE=",
         "h": 120,

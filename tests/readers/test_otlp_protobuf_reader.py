@@ -85,7 +85,7 @@ def test_protobuf_and_json_of_the_same_request_are_the_same_spans(take) -> None:
         "gen_ai.usage.input_tokens": 200,
         "text": "x",
         "double": 1.0,
-        "nan": None,
+        "nan": "NaN",
         "flag": True,
         "bytes": "AAE=",
         "list": ["a", {"k": 7}],
