@@ -11,6 +11,7 @@ from ingest.readers.aider import Aider
 from ingest.readers.azure_llm_trace import AzureLlmTrace
 from ingest.readers.burstgpt import BurstGpt
 from ingest.readers.claude_code import ClaudeCode
+from ingest.readers.claude_stream import ClaudeStream
 from ingest.readers.codex import Codex
 from ingest.readers.foreign import companion, described
 from ingest.readers.gemini_responses import GeminiResponses
@@ -38,6 +39,7 @@ READERS: tuple[Reader, ...] = (
     Zipkin(),
     GeminiSession(),
     ClaudeCode(),
+    ClaudeStream(),
     Codex(),
     GeminiResponses(),
     Aider(),

@@ -11,7 +11,7 @@ from typing import Any
 from ingest.calls.missing import missing_note
 from ingest.calls.timing import outside_notes, quality
 from ingest.files import Source
-from ingest.readers.claude_usage import claude_columns
+from ingest.readers.claude_usage import SYNTHETIC, claude_columns
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import instant_of_text
@@ -34,8 +34,6 @@ _SHAPES = tuple(
         ("leafUuid", "summary", "type"),
     )
 )
-_SYNTHETIC = "<synthetic>"
-"""The model of a message that the client wrote itself."""
 
 
 class ClaudeCode:
@@ -79,7 +77,7 @@ def _is_call(record: Mapping[str, Json]) -> bool:
         if record.get("type") == "assistant":
             raise RecordError("an assistant's line without a message")
         return False
-    if message.get("model") == _SYNTHETIC:
+    if message.get("model") == SYNTHETIC:
         return record.get("isApiErrorMessage") is True
     return message.get("role", record.get("type")) == "assistant"
 

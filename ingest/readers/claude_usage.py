@@ -11,6 +11,9 @@ from ingest.calls.tokens import buckets, token_count
 from ingest.readers.rejection import RecordError
 from ingest.records import Json
 
+SYNTHETIC = "<synthetic>"
+"""The model of a message that the client wrote itself, without asking one."""
+
 
 def claude_columns(usage: Json) -> dict[str, Any]:
     """The token columns of a call, in tokens, from the `usage` of an answer; None is unknown."""

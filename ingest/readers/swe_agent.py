@@ -16,15 +16,13 @@ from ingest.readers.documents import Document, records
 from ingest.readers.identity import canonical_bytes
 from ingest.readers.json_text import loads
 from ingest.readers.native_columns import native_value
+from ingest.readers.not_itemised import NOT_ITEMISED
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
-
-NOT_ITEMISED = "not_itemised"
-"""The operation of the line that holds what the calls of a run used together."""
 
 _STEP_KEYS = (b'"action"', b'"observation"', b'"response"')
 

@@ -27,6 +27,7 @@ SAMPLES = {
     "otel-console": "otel-console.json",
     "zipkin": "zipkin.json",
     "claude-code": "claude-code.jsonl",
+    "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",
     "gemini-cli": "gemini-cli.json",
     "gemini-responses": "gemini-responses.jsonl",

@@ -20,6 +20,7 @@ FORMAT_OF = {
     "otel-console-js.json": "otel-console",
     "zipkin.json": "zipkin",
     "claude-code.jsonl": "claude-code",
+    "claude-code-stream.jsonl": "claude-code-stream",
     "codex.jsonl": "codex",
     "gemini-cli.json": "gemini-cli",
     "gemini-responses.jsonl": "gemini-responses",

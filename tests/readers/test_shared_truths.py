@@ -159,6 +159,7 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "aider": 1,
         "swe-agent": 1,
         "claude-code": 2,
+        "claude-code-stream": 1,
         "codex": 1,
         "gemini-responses": 1,
         "otlp-json": 29,

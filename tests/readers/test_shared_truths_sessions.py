@@ -73,6 +73,13 @@ def test_a_trajectory_has_its_calls_and_one_line_of_what_they_used(take_shared) 
     assert total.reported_cost == Decimal("1.26719")
 
 
+def test_a_recording_has_the_output_and_the_cost_of_its_result(take_shared) -> None:
+    taken = take_shared("D_logfire/basic_conversation.json", "claude-code-stream")
+    assert (len(taken.calls), taken.rejects) == (1, [])
+    assert sums_of(taken.calls) == (3, 7_166, 2_175, 5, 0)
+    assert taken.calls[0].reported_cost == Decimal("0.01039005")
+
+
 def test_no_total_of_a_codex_session_is_taken_for_more_output(take_shared) -> None:
     calls = take_shared("C_ccusage/codex/session-alpha.jsonl", "codex").calls
     assert [call.tokens_note for call in calls] == [
