@@ -21,8 +21,14 @@ from gpuledger.output import Format, cell_text
 from ingest.config import Configuration
 from ingest.current import open_current
 
-BAR_CELLS = 48
+MOST_BAR_CELLS, LEAST_BAR_CELLS = 48, 12
+MOST_NAME_CELLS, LEAST_NAME_CELLS = 60, 16
 PLAIN_WIDTH = 140
+SOUND = ("ok", "unset")
+FAILED_SIGN = "✗"
+FIGURES = ("s", "in", "out", "GPU-s")
+PADDING_CELLS = 1
+LEAST_SEEN_CELLS = 0.5
 PHASES = (
     ("at_s", "other_s", "─", "dim"),
     ("at_s", "unsplit_s", "▓", "magenta"),
@@ -32,7 +38,7 @@ PHASES = (
 )
 """Begin and length of each kind of bar, its sign and style; the later is drawn over the earlier."""
 
-LEGEND = "░ queue  ▒ prefill  █ decode  ▓ call, phases not known  ─ other work"
+LEGEND = "░ queue  ▒ prefill  █ decode  ▓ call, phases not known  ─ other work  ✗ failed"
 
 
 @click.command()
@@ -56,32 +62,47 @@ def trace(
 
 
 def _print_waterfall(answer: Answer) -> None:
-    frame = answer.frame
-    whole_s = max(1e-9, _end_s(frame))
-    table = Table(title=f"{answer.notes[0]}, {whole_s:,.3f} s", title_justify="left")
-    for column in ("span", f"0 … {whole_s:,.3f} s"):
-        table.add_column(column, no_wrap=True, overflow="ellipsis")
-    for column in ("s", "in", "out", "GPU-s", "cost"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in frame.iter_rows(named=True):
-        table.add_row(
-            "  " * min(row["depth"], 12) + row["name"],
-            bar(row, whole_s),
-            *(cell_text(row[c]) for c in ("duration_s", "input_tokens", "output_tokens")),
-            cell_text(row["gpu_seconds"]),
-            _money(row),
-        )
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
-    Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
+    console = Console(file=sys.stdout, width=width, markup=False, highlight=False)
+    console.print(waterfall_table(answer, console.width))
     click.echo(LEGEND, err=True)
 
 
-def bar(row: dict[str, Any], whole_s: float, cells: int = BAR_CELLS) -> Text:
-    """The row's phases to scale over `cells` characters; what is shorter than one is one."""
+def waterfall_table(answer: Answer, width: int) -> Table:
+    """The rows of `answer` with their bars, in `width` characters: names and bars give way."""
+    rows = list(answer.frame.iter_rows(named=True))
+    whole_s = max(1e-9, _end_s(answer.frame))
+    currencies = {row["currency"] for row in rows if row["currency"] is not None}
+    headers = (*FIGURES, f"cost, {'/'.join(sorted(currencies))}" if currencies else "cost")
+    figures = [_figures(row, has_currency=len(currencies) > 1) for row in rows]
+    names = [_name(row) for row in rows]
+    figure_cells = [max(map(len, cells)) for cells in zip(headers, *figures, strict=True)]
+    room = width - sum(figure_cells) - PADDING_CELLS * (len(headers) + 2)
+    longest = min(MOST_NAME_CELLS, max(map(len, names), default=0))
+    bar_cells = min(MOST_BAR_CELLS, max(LEAST_BAR_CELLS, room - longest))
+    name_cells = max(LEAST_NAME_CELLS, min(longest, room - bar_cells))
+    title = f"{answer.notes[0]}, {whole_s:,.3f} s"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table.add_column("span", no_wrap=True, overflow="ellipsis", width=name_cells)
+    table.add_column(f"0 … {whole_s:,.3f} s"[:bar_cells], no_wrap=True, width=bar_cells)
+    for column in headers:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row, name, cells in zip(rows, names, figures, strict=True):
+        table.add_row(name, bar(row, whole_s, bar_cells), *cells)
+    return table
+
+
+def bar(row: dict[str, Any], whole_s: float, cells: int = MOST_BAR_CELLS) -> Text:
+    """The row's phases to scale over `cells` characters.
+
+    What is shorter than a character is one; shorter than half, it gives way to the longest phase.
+    """
     plain = [" "] * cells
     styles: list[tuple[str, int, int]] = []
-    for begin, length, sign, style in PHASES:
-        if row[begin] is None or row[length] is None or row[length] == 0:
+    phases = [phase for phase in PHASES if row[phase[0]] is not None and row[phase[1]]]
+    longest_s = max((row[length] for _, length, _, _ in phases), default=0.0)
+    for begin, length, sign, style in phases:
+        if row[length] < min(longest_s, LEAST_SEEN_CELLS * whole_s / cells):
             continue
         first = min(cells - 1, int(row[begin] / whole_s * cells))
         last = min(cells, max(first + 1, round((row[begin] + row[length]) / whole_s * cells)))
@@ -93,12 +114,28 @@ def bar(row: dict[str, Any], whole_s: float, cells: int = BAR_CELLS) -> Text:
     return text
 
 
+def _name(row: dict[str, Any]) -> str:
+    """The row's name, indented by its depth, after a sign where it failed."""
+    sign = "" if row["status"] in (None, *SOUND) else f"{FAILED_SIGN} {row['status']}: "
+    return f"{'  ' * min(row['depth'], 12)}{sign}{cell_text(row['name'])}"
+
+
+def _figures(row: dict[str, Any], *, has_currency: bool) -> tuple[str, ...]:
+    seconds = "" if row["duration_s"] is None else f"{row['duration_s']:,.3f}"
+    if not row["is_call"]:
+        return (seconds, "", "", "", "")
+    used = "–" if row["gpu_seconds"] is None else f"{row['gpu_seconds']:,.2f}"
+    tokens = (cell_text(row["input_tokens"]), cell_text(row["output_tokens"]))
+    return (seconds, *tokens, used, _money(row, has_currency=has_currency))
+
+
 def _end_s(frame: pl.DataFrame) -> float:
     ends = frame.select((pl.col("at_s") + pl.col("duration_s")).max()).item()
     return float(ends or 0.0)
 
 
-def _money(row: dict[str, Any]) -> str:
+def _money(row: dict[str, Any], *, has_currency: bool) -> str:
     if row["cost"] is None:
         return "unpriced" if row["is_call"] else ""
-    return f"{row['cost']:,.6f} {row['currency']}"
+    amount = f"{row['cost']:,.6f}"
+    return f"{amount} {row['currency']}" if has_currency else amount

@@ -2,14 +2,18 @@
 
 import json
 import tempfile
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from rich.console import Console
 
 from analysis.errors import NoDataError, WrongQuestionError
 from analysis.trace import trace
-from gpuledger.trace import bar
+from gpuledger.trace import bar, waterfall_table
 from ingest.config import Configuration, Pool
 from ingest.deliver import deliver_paths
 from ingest.ledger import Ledger, open_for_writing
@@ -133,3 +137,24 @@ def test_bars_are_to_scale_and_a_short_phase_is_one_cell() -> None:
         "decode_at_s": 2.001, "decode_s": 4.0,
     }  # fmt: skip
     assert bar(row, whole_s=10.0, cells=10).plain == "░░▒███    "
+
+
+def test_in_a_bar_the_longest_of_the_phases_that_share_a_character_is_seen() -> None:
+    row = dict.fromkeys(("at_s", "other_s", "unsplit_s"))
+    row |= {"queue_at_s": 0.0, "queue_s": 0.01, "prefill_at_s": 0.01, "prefill_s": 0.02}
+    row |= {"decode_at_s": 0.03, "decode_s": 0.9}
+    assert bar(row, whole_s=10.0, cells=10).plain == "█         "
+
+
+def test_eighty_columns_hold_every_figure_whole_and_mark_what_failed(ledger: Ledger) -> None:
+    answer = trace(ledger, CONFIGURATION, TRACE)
+    status = pl.when(pl.col("is_call")).then(pl.lit("timeout")).otherwise("status")
+    failed = replace(answer, frame=answer.frame.with_columns(status=status))
+    with StringIO() as written:
+        Console(file=written, width=80).print(waterfall_table(failed, 80))
+        lines = written.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("✗ timeout: llm_request" in line for line in lines)
+    assert not any("…" in line for line in lines[2:])
+    call = next(line for line in lines if "llm_request" in line)
+    assert call.split()[-5:] == ["5.000", "100", "10", "4.50", "unpriced"]
