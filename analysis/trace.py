@@ -31,6 +31,7 @@ CALL_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "model": pl.String,
     "pool": pl.String,
     "replica": pl.String,
+    "http_status": pl.Int32,
     "arrived_at": pl.Int64,
     "started_at": pl.Int64,
     "first_token_at": pl.Int64,

@@ -18,6 +18,8 @@ TOTAL_LABEL = "total"
 COST_WIDTH_PX = 110
 """Room for 9,999.999999: a number that is too wide is cut at its left, where it matters most."""
 
+SEEN_FIRST_PX = 1120
+"""What a window of 1,280 pixels shows of a table without scrolling."""
 LETTER_COLUMNS = ("N", "Tp_s", "L_tokens", "Td_s", "B", "price_per_gpu_hour")
 SUM_COLUMNS = (
     "gpu_seconds",
@@ -33,13 +35,13 @@ def law_table(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     lines = with_rounded_cost(labelled_with_pool(frame, (by,)))
     shown = lines.select(
         "label",
-        "basis",
         pl.col("rounded_cost").alias("cost"),
         "currency",
         "share_ratio",
         *LETTER_COLUMNS,
         *SUM_COLUMNS,
         "estimated_ratio",
+        "basis",
     )
     return pl.concat([shown, *_totals(shown)], how="diagonal")
 
@@ -63,26 +65,26 @@ def _totals(lines: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def law_columns(by: str, currency: str) -> dict[str, Any]:
-    """How the columns of `law_table` are shown."""
+    """How the columns of `law_table` are shown: up to the letters they fit SEEN_FIRST_PX."""
     number = st.column_config.NumberColumn
     return {
-        "label": st.column_config.TextColumn(by, pinned=True),
-        "basis": st.column_config.TextColumn("priced by"),
-        "cost": number("cost", format=money_format(currency)),
-        "currency": st.column_config.TextColumn("currency"),
-        "share_ratio": number("share", format="percent"),
-        "N": number("N, calls", format="%,d"),
-        "Tp_s": number("Tp, s", format="%.4f"),
-        "L_tokens": number("L, tokens", format="%,.1f"),
-        "Td_s": number("Td, s per token", format="%.5f"),
-        "B": number("B, calls at once per GPU", format="%.2f"),
-        "price_per_gpu_hour": number("p, per GPU-hour", format="%.4f"),
+        "label": st.column_config.TextColumn(by, pinned=True, width=190),
+        "cost": number("cost", format=money_format(currency), width=COST_WIDTH_PX),
+        "currency": st.column_config.TextColumn("currency", width=80),
+        "share_ratio": number("share", format="percent", width=80),
+        "N": number("N, calls", format="%,d", width=105),
+        "Tp_s": number("Tp, s", format="%.4f", width=90),
+        "L_tokens": number("L, tokens", format="%,.1f", width=100),
+        "Td_s": number("Td, s/token", format="%.5f", width=100),
+        "B": number("B, calls at once", format="%.2f", width=125),
+        "price_per_gpu_hour": number("p, per GPU-hour", format="%.4f", width=130),
         "gpu_seconds": number("GPU-seconds", format="%,.1f"),
         "prefill_gpu_seconds": number("prefill GPU-s", format="%,.1f"),
         "decode_gpu_seconds": number("decode GPU-s", format="%,.1f"),
         "input_tokens": number("input tokens", format="%,d"),
         "output_tokens": number("output tokens", format="%,d"),
         "estimated_ratio": number("estimated", format="percent"),
+        "basis": st.column_config.TextColumn("priced by"),
     }
 
 
@@ -108,6 +110,7 @@ def calls_table(frame: pl.DataFrame) -> pl.DataFrame:
         "team",
         "model",
         "status",
+        "http_status",
         "cost",
         "currency",
         "gpu_seconds",
@@ -131,6 +134,7 @@ def call_columns() -> dict[str, Any]:
     number = st.column_config.NumberColumn
     return {
         "started_at": st.column_config.TextColumn("began"),
+        "http_status": number("HTTP", format="%d"),
         "cost": number("cost", format="%.6f", width=COST_WIDTH_PX),
         "gpu_seconds": number("GPU-seconds", format="%,.3f"),
         "queue_s": number("queue, s", format="%.3f"),
@@ -186,6 +190,7 @@ def spans_table(trace: pl.DataFrame) -> pl.DataFrame:
         "kind",
         "service",
         "status",
+        "http_status",
         "at_s",
         "duration_s",
         "queue_s",

@@ -16,11 +16,17 @@ from dashboard.wording import call_money_text, count_text, plotly_text, quantity
 
 DRAWN_SPANS = 500
 ROW_HEIGHT_PX = 24
-TOP_PX, BOTTOM_PX = 92, 48
+TOP_PX, BOTTOM_PX = 184, 8
+LEGEND_FROM_TOP_PX = 60
+"""Below the title; the legend is a row an entry on a phone, above the axis's text."""
+FAILED, FAILED_SIGN = "#cc3311", "✗"
+SOUND = ("ok", "unset")
+"""What a call or a span that did not fail has for a status."""
 BAR_ROWS = 0.72
 ROOM_FOR_PRICES = 1.3
 NAME_LETTERS = 34
 LETTER_PX, INDENT_PX, MOST_LABEL_PX = 7, 8, 240
+TITLE_LETTERS = 20
 INDENT = "\u00a0\u00a0"
 DEEPEST_INDENT = 8
 CALL, TOOLS, SPANS = ("model",), ("tool", "retrieval"), ("span",)
@@ -79,8 +85,11 @@ def drawn_spans(trace: pl.DataFrame, most: int = DRAWN_SPANS) -> pl.DataFrame:
     )
 
 
-def waterfall_figure(spans: pl.DataFrame, title: str) -> go.Figure:
-    """Bars over seconds since the trace began, one row a span from the top down."""
+def waterfall_figure(spans: pl.DataFrame, identity: str) -> go.Figure:
+    """Bars over seconds since trace `identity` began, one row a span from the top down.
+
+    What failed has a sign before its name, a red frame, and its status beside its bar.
+    """
     figure = go.Figure()
     numbered = spans.with_row_index("row")
     hovers = [_hover(row) for row in spans.iter_rows(named=True)]
@@ -88,20 +97,26 @@ def waterfall_figure(spans: pl.DataFrame, title: str) -> go.Figure:
         is_of_kind = pl.col("kind").is_in(phase.kinds)
         has_bar = pl.col(phase.length).is_not_null() & pl.col(phase.begin).is_not_null()
         _add_phase(figure, numbered.filter(is_of_kind & has_bar), phase, hovers)
-    names = list(zip(spans["name"], spans["depth"], strict=True))
+    _add_frames(figure, numbered)
+    names = [(_marked(row), row["depth"]) for row in spans.iter_rows(named=True)]
     label_px = _label_width_px(names)
+    height_px = TOP_PX + BOTTOM_PX + ROW_HEIGHT_PX * max(2, spans.height)
     figure.update_layout(
-        title={"text": plotly_text(title), "x": 0, "y": 1, "yref": "container", "pad": {"t": 14}},
+        title=_title(spans, identity),
         barmode="overlay",
-        height=TOP_PX + BOTTOM_PX + ROW_HEIGHT_PX * max(2, spans.height),
+        height=height_px,
         margin={"l": label_px, "r": 8, "t": TOP_PX, "b": BOTTOM_PX},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1, "x": 0},
+        legend=_legend(height_px),
         hoverlabel={"align": "left"},
         annotations=[
             _annotation(_label(name, depth), row, label_px)
             for row, (name, depth) in enumerate(names)
         ],
-        xaxis={"title": "s since the trace began", "range": [0, _last_s(spans) * ROOM_FOR_PRICES]},
+        xaxis={
+            "title": "s since the trace began",
+            "range": [0, _last_s(spans) * ROOM_FOR_PRICES],
+            "side": "top",
+        },
         yaxis={
             "range": [max(2, spans.height) - 0.5, -0.5],
             "showticklabels": False,
@@ -110,6 +125,44 @@ def waterfall_figure(spans: pl.DataFrame, title: str) -> go.Figure:
         },
     )
     return figure
+
+
+def _title(spans: pl.DataFrame, identity: str) -> dict[str, Any]:
+    """Quantity, unit and stretch of time; the trace by its first letters, as ids are long."""
+    return {
+        "text": plotly_text(f"Phases in s of {shortened(identity, TITLE_LETTERS)}"),
+        "subtitle": {"text": f"from 0 to {quantity_text(_last_s(spans))} s since it began"},
+        "x": 0,
+        "y": 1,
+        "yref": "container",
+        "pad": {"t": 14},
+    }
+
+
+def _legend(height_px: int) -> dict[str, Any]:
+    return {
+        "orientation": "h",
+        "xref": "container",
+        "x": 0,
+        "yref": "container",
+        "yanchor": "top",
+        "y": 1 - LEGEND_FROM_TOP_PX / height_px,
+    }
+
+
+def _is_failed(row: dict[str, Any]) -> bool:
+    return row["status"] is not None and row["status"] not in SOUND
+
+
+def _status(row: dict[str, Any]) -> str:
+    """The status, with the HTTP code where the call tells one: "timeout, HTTP 504"."""
+    code = row["http_status"]
+    return f"{row['status']}" if code is None else f"{row['status']}, HTTP {code}"
+
+
+def _marked(row: dict[str, Any]) -> str:
+    """The row's name, after a sign where it failed."""
+    return f"{FAILED_SIGN} {row['name']}" if _is_failed(row) else str(row["name"])
 
 
 def _last_s(spans: pl.DataFrame) -> float:
@@ -151,13 +204,38 @@ def _add_phase(figure: go.Figure, rows: pl.DataFrame, phase: Phase, hovers: Sequ
         base=rows[phase.begin].to_list(),
         x=rows[phase.length].to_list(),
         width=BAR_ROWS,
-        text=[_price(row) for row in rows.iter_rows(named=True)] if phase.has_price else None,
+        text=[_beside(row, phase) for row in rows.iter_rows(named=True)],
         textposition="outside",
         cliponaxis=False,
         marker={"color": phase.colour, "line": {"width": 0}},
         customdata=[hovers[row] for row in rows["row"]],
         hovertemplate=f"%{{customdata}}<br>{phase.name}: %{{x:.4f}} s<extra></extra>",
     )
+
+
+def _add_frames(figure: go.Figure, rows: pl.DataFrame) -> None:
+    """A red frame around each row that failed, from its begin to its end."""
+    is_failed = ~pl.col("status").is_in(SOUND) & pl.col("duration_s").is_not_null()
+    failed = rows.filter(is_failed)
+    if failed.is_empty():
+        return
+    figure.add_bar(
+        name=f"{FAILED_SIGN} failed",
+        orientation="h",
+        y=failed["row"].to_list(),
+        base=failed["at_s"].to_list(),
+        x=failed["duration_s"].to_list(),
+        width=BAR_ROWS,
+        marker={"color": "rgba(0,0,0,0)", "line": {"color": FAILED, "width": 2}},
+        hoverinfo="skip",
+    )
+
+
+def _beside(row: dict[str, Any], phase: Phase) -> str:
+    """What stands beside a bar: that it failed, and what the call used and cost."""
+    is_last = phase.has_price or phase.kinds != CALL
+    failed = [_status(row)] if _is_failed(row) and is_last else []
+    return ", ".join([*failed, *([_price(row)] if phase.has_price else [])])
 
 
 def _price(row: dict[str, Any]) -> str:
@@ -170,7 +248,7 @@ def _price(row: dict[str, Any]) -> str:
 
 def _hover(row: dict[str, Any]) -> str:
     """What a bar says: whose it is and, for a call, what it used and cost. Plotly's markup."""
-    lines = [row["name"], f"{row['service'] or ''} {row['status']}".strip()]
+    lines = [_marked(row), f"{row['service'] or ''} {_status(row)}".strip()]
     if row["is_call"]:
         tokens = f"{count_text(row['input_tokens'])} in, {count_text(row['output_tokens'])} out"
         lines += [

@@ -102,6 +102,7 @@ select
     r.pool,
     r.replica,
     r.status,
+    r.http_status,
     r.arrived_at,
     r.started_at,
     r.first_token_at,

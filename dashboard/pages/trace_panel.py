@@ -23,7 +23,7 @@ def show_trace(source: Source, view: View, identity: str) -> None:
             f"Showing {count_text(drawn.height)} of {count_text(spans.height)} spans: "
             "those at the top first, then calls, then the longest"
         )
-    figure = waterfall_figure(drawn, f"Phases of trace {identity}, s")
+    figure = waterfall_figure(drawn, identity)
     with st.container(height=min(WATERFALL_HEIGHT_PX, figure.layout.height + 40), border=False):
         st.plotly_chart(figure, key="waterfall", alt="Waterfall of one trace")
     table = st.expander("Its spans as a table", key="spans", on_change="rerun")

@@ -14,6 +14,7 @@ SCHEMA = {
     "is_call": pl.Boolean,
     "service": pl.String,
     "status": pl.String,
+    "http_status": pl.Int32,
     "model": pl.String,
     "at_s": pl.Float64,
     "duration_s": pl.Float64,
@@ -72,7 +73,7 @@ def test_a_call_has_its_queue_prefill_and_decode_one_after_the_other() -> None:
 
 def test_gpu_seconds_and_money_stand_beside_a_call() -> None:
     figure = waterfall_figure(spans(ROOT, CALL), "Phases")
-    assert [bar.text for bar in figure.data if bar.text] == [("4.5 GPU-s, 0.00450 USD",)]
+    assert [bar.text for bar in figure.data if any(bar.text)] == [("4.5 GPU-s, 0.00450 USD",)]
     assert "100 in, 20 out tokens" in figure.data[0].customdata[0]
 
 
@@ -82,6 +83,23 @@ def test_a_call_without_phases_or_price_says_so() -> None:
     assert [(bar.name, bar.text) for bar in figure.data] == [
         ("call, phases not known", ("no price",))
     ]
+
+
+def test_a_failed_call_is_marked_by_sign_frame_and_text_and_tells_its_code() -> None:
+    failed = CALL | {"status": "timeout", "http_status": 504}
+    figure = waterfall_figure(spans(ROOT, failed), "t")
+    assert figure.layout.annotations[1].text == "\u00a0\u00a0✗ llm_request"
+    *_, decode, _, frame = figure.data
+    assert (frame.name, frame.y, frame.base, frame.x) == ("✗ failed", (1,), (1.0,), (8.0,))
+    assert decode.text == ("timeout, HTTP 504, 4.5 GPU-s, 0.00450 USD",)
+    assert "timeout, HTTP 504" in figure.data[0].customdata[0]
+
+
+def test_the_axis_stands_above_the_rows_and_the_title_says_quantity_unit_and_stretch() -> None:
+    layout = waterfall_figure(spans(ROOT, CALL), "0123456789abcdef0123456789abcdef").layout
+    assert layout.xaxis.side == "top"
+    assert layout.title.text == "Phases in s of 012345678…6789abcdef"
+    assert layout.title.subtitle.text == "from 0 to 10 s since it began"
 
 
 def test_names_are_indented_by_depth_and_never_markup() -> None:
