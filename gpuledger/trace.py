@@ -28,7 +28,6 @@ SOUND = ("ok", "unset")
 FAILED_SIGN = "✗"
 FIGURES = ("s", "in", "out", "GPU-s")
 PADDING_CELLS = 1
-LEAST_SEEN_CELLS = 0.5
 PHASES = (
     ("at_s", "other_s", "─", "dim"),
     ("at_s", "unsplit_s", "▓", "magenta"),
@@ -93,17 +92,18 @@ def waterfall_table(answer: Answer, width: int) -> Table:
 
 
 def bar(row: dict[str, Any], whole_s: float, cells: int = MOST_BAR_CELLS) -> Text:
-    """The row's phases to scale over `cells` characters.
+    """The row's phases to scale over `cells` characters; what is shorter than one is one.
 
-    What is shorter than a character is one; shorter than half, it gives way to the longest phase.
+    The longest phase is always seen: where the others leave it nothing, it is drawn over them.
     """
     plain = [" "] * cells
     styles: list[tuple[str, int, int]] = []
     phases = [phase for phase in PHASES if row[phase[0]] is not None and row[phase[1]]]
-    longest_s = max((row[length] for _, length, _, _ in phases), default=0.0)
-    for begin, length, sign, style in phases:
-        if row[length] < min(longest_s, LEAST_SEEN_CELLS * whole_s / cells):
+    longest = max(phases, key=lambda phase: float(row[phase[1]]), default=None)
+    for phase in [*phases, longest]:
+        if phase is None or (len(styles) == len(phases) and phase[2] in plain):
             continue
+        begin, length, sign, style = phase
         first = min(cells - 1, int(row[begin] / whole_s * cells))
         last = min(cells, max(first + 1, round((row[begin] + row[length]) / whole_s * cells)))
         plain[first:last] = sign * (last - first)

@@ -139,7 +139,7 @@ def test_bars_are_to_scale_and_a_short_phase_is_one_cell() -> None:
     assert bar(row, whole_s=10.0, cells=10).plain == "░░▒███    "
 
 
-def test_in_a_bar_the_longest_of_the_phases_that_share_a_character_is_seen() -> None:
+def test_the_longest_phase_of_a_bar_is_seen_where_all_share_a_character() -> None:
     row = dict.fromkeys(("at_s", "other_s", "unsplit_s"))
     row |= {"queue_at_s": 0.0, "queue_s": 0.01, "prefill_at_s": 0.01, "prefill_s": 0.02}
     row |= {"decode_at_s": 0.03, "decode_s": 0.9}
