@@ -100,7 +100,9 @@ def calls_in() -> Callable[[Path], list[tuple[int, int]]]:
     return _calls_in
 
 
-def _request_of(numbers: range, *, tokens: int = 7) -> ExportTraceServiceRequest:
+def _request_of(
+    numbers: range, *, tokens: int = 7, note: Callable[[], str] | None = None
+) -> ExportTraceServiceRequest:
     request = ExportTraceServiceRequest()
     resource = request.resource_spans.add()
     resource.resource.attributes.add(key="service.name").value.string_value = "shop"
@@ -119,6 +121,8 @@ def _request_of(numbers: range, *, tokens: int = 7) -> ExportTraceServiceRequest
             "gen_ai.usage.input_tokens": 100,
             "gen_ai.usage.output_tokens": tokens,
         }
+        if note is not None:
+            values["note"] = note()
         for key, value in values.items():
             attribute = span.attributes.add(key=key)
             if isinstance(value, int):
