@@ -1,10 +1,12 @@
 """The calls of a chunk charged: cut, grouped into blocks, each block through the kernel.
 
 Owns the arrays between the calls as read and the charges as stored. A block is what shares one
-replica, one UTC day and one rate: pieces of two blocks never meet. Refuses to read or write.
+replica, one UTC day and one rate. Pieces of two blocks never meet, but for those of a pool in which
+the replica of some calls is known and of others is not: these blocks are charged together. Refuses
+to read or write.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.charging.kernel import NS_PER_S, charge_replica
+from ingest.charging.kernel import NS_PER_S, InService, Seconds, charge_replica
 from ingest.charging.lanes import ChunkCalls, Lane
+from ingest.charging.mixed import UNKNOWN, charge_pool
 from ingest.charging.partitions import Partition
 from ingest.charging.pieces import (
     DAY_NS,
@@ -32,7 +35,10 @@ ROWS_PER_BATCH = 122_880
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What is constant for the pieces that share GPUs: partition, rate, size."""
+    """What is constant for the pieces that share GPUs: partition, rate, size.
+
+    `replicas` is how many the pool has; one of unknown size that serves has one at least.
+    """
 
     partition_id: int
     lane: int
@@ -41,6 +47,7 @@ class Block:
     effective_from: int
     gpus: float
     replicas: int
+    is_known: bool
 
 
 def blocks_of(
@@ -56,18 +63,14 @@ def blocks_of(
             rate_id=rate.rate_id,
             effective_from=rate.effective_from,
             gpus=rate.gpus_per_replica,
-            replicas=_spread_over(rate, partition.replica),
+            replicas=max(rate.replicas or 1, 1),
+            is_known=partition.replica is not None,
         )
         for partition in partitions
         if partition.pool is not None
         for rate in rates.get(partition.pool, ())
         if _is_in_force(rate, partition.day)
     ]
-
-
-def _spread_over(rate: Rate, replica: str | None) -> int:
-    """Replicas that share the calls; a pool of unknown size that serves has one at least."""
-    return 1 if replica is not None else max(rate.replicas or 1, 1)
 
 
 def _is_in_force(rate: Rate, day: int) -> bool:
@@ -84,13 +87,17 @@ def charge_calls(calls: ChunkCalls, blocks: Sequence[Block]) -> pa.Table:
     pieces = _cut(calls, blocks)
     block_no = _block_numbers(calls, pieces, blocks)
     order = np.argsort(block_no, kind="stable")
-    last = np.cumsum(np.bincount(block_no, minlength=len(blocks) + 1))
-    charges = _Charges.empty(int(last[len(blocks) - 1]) if blocks else 0)
+    last = np.cumsum(np.bincount(block_no, minlength=len(blocks) + 1)).tolist()
+    charges = _Charges.empty(last[len(blocks) - 1] if blocks else 0)
+    shares = [
+        _Share(block=block, start=start, rows=order[start:end])
+        for block, start, end in zip(blocks, (0, *last), last, strict=False)
+        if end > start
+    ]
     with ThreadPoolExecutor(THREADS) as threads:
         tasks = [
-            threads.submit(charges.fill, start, order[start:end], calls, pieces, block)
-            for block, start, end in zip(blocks, (0, *last.tolist()), last.tolist(), strict=False)
-            if end > start
+            threads.submit(_charge_together, together, calls, pieces, charges)
+            for together in _that_share_gpus(shares)
         ]
         for task in tasks:
             task.result()
@@ -138,6 +145,52 @@ def _block_numbers(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Share:
+    """The pieces of one block, by their rows; their charges stand from `start` on."""
+
+    block: Block
+    start: int
+    rows: npt.NDArray[np.intp]
+
+
+def _that_share_gpus(shares: Sequence[_Share]) -> Iterator[list[_Share]]:
+    """Each of `shares` alone, or together where known and unknown replicas meet in a pool."""
+    by_stretch: dict[tuple[int, int], list[_Share]] = {}
+    for share in shares:
+        by_stretch.setdefault((share.block.rate_id, share.block.day), []).append(share)
+    for of_pool in by_stretch.values():
+        if len({share.block.is_known for share in of_pool}) > 1:
+            yield of_pool
+        else:
+            yield from ([share] for share in of_pool)
+
+
+def _charge_together(
+    shares: Sequence[_Share], calls: ChunkCalls, pieces: Pieces, charges: "_Charges"
+) -> None:
+    """Fill in the charges of `shares`, which are of one pool and rate."""
+    block = shares[0].block
+    rows = np.concatenate([share.rows for share in shares]) if shares[1:] else shares[0].rows
+    served = InService(
+        started_at=pieces.started_at[rows],
+        first_token_at=pieces.first_token_at[rows],
+        ended_at=pieces.ended_at[rows],
+        choices=None if calls.choices is None else calls.choices[pieces.call[rows]],
+    )
+    if shares[1:]:
+        number = [n if s.block.is_known else UNKNOWN for n, s in enumerate(shares, UNKNOWN + 1)]
+        replica = np.repeat(np.array(number, np.int32), [len(share.rows) for share in shares])
+        seconds = charge_pool(served, replica, gpus=block.gpus, replicas=block.replicas)
+    else:
+        replicas = 1 if block.is_known else block.replicas
+        seconds = charge_replica(served, gpus=block.gpus, replicas=replicas)
+    done = 0
+    for share in shares:
+        mine = slice(done, done := done + len(share.rows))
+        charges.fill(share, calls, pieces, seconds[0][mine], seconds[1][mine])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Charges:
     """The columns of `charges`, filled by several threads, each in a range of its own."""
 
@@ -166,25 +219,16 @@ class _Charges:
         )
 
     def fill(
-        self,
-        start: int,
-        rows: npt.NDArray[np.intp],
-        calls: ChunkCalls,
-        pieces: Pieces,
-        block: Block,
+        self, share: _Share, calls: ChunkCalls, pieces: Pieces, prefill: Seconds, decode: Seconds
     ) -> None:
-        """Charge the pieces at `rows`, which are those of `block`; they stand from `start` on."""
-        here = slice(start, start + len(rows))
-        call = pieces.call[rows]
-        started_at = pieces.started_at[rows]
-        first_token_at, ended_at = pieces.first_token_at[rows], pieces.ended_at[rows]
-        prefill, decode = charge_replica(
-            started_at, first_token_at, ended_at, gpus=block.gpus, replicas=block.replicas
-        )
+        """Write the pieces of `share` with their GPU-seconds, which stand in the same order."""
+        here = slice(share.start, share.start + len(share.rows))
+        call, started_at = pieces.call[share.rows], pieces.started_at[share.rows]
+        first_token_at, ended_at = pieces.first_token_at[share.rows], pieces.ended_at[share.rows]
         self.call_no[here] = calls.call_no[call]
         self.cohort_id[here] = calls.cohort_id[call]
-        self.rate_id[here] = block.rate_id
-        self.partition_id[here] = block.partition_id
+        self.rate_id[here] = share.block.rate_id
+        self.partition_id[here] = share.block.partition_id
         self.quarter[here] = started_at // QUARTER_NS
         self.prefill_s[here] = (first_token_at - started_at) / NS_PER_S
         self.decode_s[here] = (ended_at - first_token_at) / NS_PER_S

@@ -23,7 +23,8 @@ select
     l.lane,
     greatest(w.started_at, $since) as started_at,
     least(greatest(w.first_token_at, $since), $until) as first_token_at,
-    least(w.ended_at, $until) as ended_at
+    least(w.ended_at, $until) as ended_at,
+    w.choices
 from near_window as w
 inner join chunk_lanes as l on w.pool = l.pool and w.replica is not distinct from l.replica
 where w.ended_at > $since or w.started_at = $since;

@@ -1,7 +1,8 @@
 """Which partitions are charged together, so that memory stays bounded.
 
 Owns the plan: chunks of neighbouring days that hold about a given number of calls. Refuses to cut
-a partition: one replica's day is the least that can be charged.
+a partition: one replica's day is the least that can be charged, and where a pool has calls of known
+and of unknown replica on one day, that pool's day.
 """
 
 import re
@@ -63,8 +64,20 @@ def plan_chunks(
             chunk, calls = [], 0
         parts = max(-(-count // most_calls), -(-len(share) // MAX_PARTITIONS))
         if parts > 1:
-            yield from (share[part::parts] for part in range(parts) if share[part::parts])
+            together = _charged_together(share)
+            for part in range(min(parts, len(together))):
+                yield [partition for unit in together[part::parts] for partition in unit]
         else:
             chunk, calls = chunk + share, calls + count
     if chunk:
         yield chunk
+
+
+def _charged_together(of_day: Sequence[Partition]) -> list[list[Partition]]:
+    """`of_day`, in order of pools, one by one but for pools of known and unknown replicas."""
+    units: list[list[Partition]] = []
+    for _, of_pool in groupby(of_day, key=lambda partition: partition.pool):
+        unit = list(of_pool)
+        is_mixed = len({partition.replica is None for partition in unit}) > 1
+        units += [unit] if is_mixed else [[partition] for partition in unit]
+    return units

@@ -5,12 +5,14 @@ Owns the reading of calls from the ledger. Refuses to charge them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ingest.charging.kernel import Instants
+from ingest.charging.kernel import Choices, Instants
 from ingest.charging.partitions import Partition
 from ingest.charging.statements import statement
 from ingest.ledger import Connection
@@ -21,7 +23,10 @@ Lane = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkCalls:
-    """Parallel arrays of the calls of a chunk; `lane` is a position in the chunk's lanes."""
+    """Parallel arrays of the calls of a chunk; `lane` is a position in the chunk's lanes.
+
+    `choices` is None where every call has one.
+    """
 
     call_no: npt.NDArray[np.int64]
     cohort_id: npt.NDArray[np.int32]
@@ -29,11 +34,16 @@ class ChunkCalls:
     started_at: Instants
     first_token_at: Instants
     ended_at: Instants
+    choices: Choices | None
 
     @classmethod
     def of(cls, rows: pa.Table) -> "ChunkCalls":
         """The columns of `rows`, which has them all without nulls."""
-        return cls(**{name: rows[name].to_numpy() for name in cls.__dataclass_fields__})
+        columns: dict[str, Any]
+        columns = {name: rows[name].to_numpy() for name in cls.__dataclass_fields__}
+        if pc.max(rows["choices"]).as_py() in (None, 1):
+            columns["choices"] = None
+        return cls(**columns)
 
 
 def lanes_of(partitions: Sequence[Partition]) -> list[Lane]:

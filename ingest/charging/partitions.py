@@ -44,6 +44,11 @@ def mark_other_version(ledger: Ledger, version: int) -> None:
         ledger.set_fact(VERSION_FACT, str(version))
 
 
+def mark_mixed(connection: Connection) -> None:
+    """Mark the whole day of a pool of known and unknown replicas where a part of it is stale."""
+    connection.execute(statement("partitions_mark_mixed"))
+
+
 def has_stale_partitions(connection: Connection) -> bool:
     """Whether any partition is to be charged again."""
     found = connection.execute("select count(*) from charge_partitions where is_stale")

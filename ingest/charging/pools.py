@@ -21,7 +21,7 @@ from ingest.charging.statements import statement
 from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
 
-CHARGING_VERSION = 1
+CHARGING_VERSION = 2
 """Raised when the same calls and the same configuration are charged otherwise than before."""
 DIGEST_FACT = "charging_configuration"
 PRICES_FACT = "charging_token_prices"

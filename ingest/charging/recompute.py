@@ -14,6 +14,7 @@ from ingest.charging.lanes import lanes_of, read_calls
 from ingest.charging.partitions import (
     Partition,
     has_stale_partitions,
+    mark_mixed,
     partition_table,
     stale_partitions,
 )
@@ -54,6 +55,7 @@ def charge(
         return ChargeSummary(partitions=0, pieces=0, priced_calls=0)
     with ledger.transaction():
         refresh_paces(ledger)
+        mark_mixed(connection)
     partitions = stale_partitions(connection)
     rates = rates_by_pool(connection)
     most_calls = calls_per_chunk(configuration.memory_limit)

@@ -3,8 +3,8 @@
 -- prefill throughout, and so is one of a single token that nobody saw come; a duration that counts
 -- would make longer than a year is no estimate. A call that the server refused (HTTP 429) was in
 -- no service: it stands at its arrival, 0 s long. An end that is estimated is not before a first
--- token that was observed, and no phase is negative. The observed_* columns are those that prune
--- a scan.
+-- token that was observed, and no phase is negative. A call that does not say how many choices it
+-- asks for has one. The observed_* columns are those that prune a scan.
 create or replace temp view timed_calls as
 with paced as (
     select
@@ -18,6 +18,7 @@ with paced as (
         r.ended_at as observed_ended_at,
         coalesce(r.started_at, r.arrived_at) as started_at,
         r.output_tokens,
+        greatest(coalesce(r.n_choices, 1), 1) as choices,
         r.http_status = 429
         and r.started_at is null
         and r.first_token_at is null
@@ -66,7 +67,8 @@ select
             * coalesce(prefill_s / nullif(prefill_s + decode_s, 0), prefill_ratio)
         ) as bigint)
     end as first_token_at,
-    ended_at
+    ended_at,
+    choices
 from placed
 where
     ended_at >= started_at

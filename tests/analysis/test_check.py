@@ -146,6 +146,29 @@ def test_refused_calls_are_in_no_service_of_any_replica(ledger_of: LedgerOf) -> 
     assert found[VIRTUAL][0] == "ok"
 
 
+def test_calls_of_known_and_of_unknown_replica_share_a_pool(ledger_of: LedgerOf) -> None:
+    # Half of the calls that name a replica are joined by some that do not; some have choices.
+    known = [call | {"n_choices": 1 + number % 4} for number, call in enumerate(traffic())]
+    unknown = [
+        call | {"call_id": f"u{call['call_id']}", "replica": None, "pool": "a"}
+        for call in known[::2]
+    ]
+    ledger = ledger_of([*known, *unknown], CONFIGURATION)
+    assert failed(ledger) == set()
+    assert results(ledger)[VIRTUAL][0] == "ok"
+    ledger.connection.execute(
+        "update charges set decode_gpu_seconds = decode_gpu_seconds + 0.001 where call_no = 61"
+    )
+    assert failed(ledger) == {VIRTUAL}
+
+
+def test_a_call_of_choices_whose_first_token_is_estimated_is_left_out(ledger_of: LedgerOf) -> None:
+    guessed = {"n_choices": 3, "first_token_at": None, "timing_source": "span"}
+    found = results(ledger_of([traffic()[0] | guessed, *traffic()[1:]], CONFIGURATION))
+    assert found[VIRTUAL][0] == "ok"
+    assert "in 2 of 2 partitions" in found[VIRTUAL][1]
+
+
 def test_data_quality_is_told_and_fails_nothing(ledger_of: LedgerOf) -> None:
     broken = traffic()[0] | {"call_id": "b", "ended_at": MIDNIGHT - 10**6 * S, "endpoint": None}
     silent = traffic()[1] | {"call_id": "c", "visible_output_tokens": None}

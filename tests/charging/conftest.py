@@ -41,6 +41,7 @@ class TestCall:
     cache_write_tokens: int | None = None
     visible_output_tokens: int | None = 10
     reasoning_tokens: int | None = None
+    n_choices: int | None = None
     http_status: int | None = None
     reported_cost: Decimal | None = None
     reported_currency: str | None = None

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.charging.kernel import charge_replica
+from ingest.charging.kernel import InService, charge_replica
 
 GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "attribution.json"
 S = 1_000_000_000
@@ -19,22 +19,38 @@ S = 1_000_000_000
 Times = tuple[int, int, int]
 
 
-def charge(calls: list[Times], *, gpus: float = 1, replicas: int = 1) -> list[tuple[float, float]]:
+def charge(
+    calls: list[Times],
+    *,
+    gpus: float = 1,
+    replicas: int = 1,
+    choices: list[int] | None = None,
+) -> list[tuple[float, float]]:
     started, first, ended = (
         np.array(column, dtype=np.int64) for column in zip(*calls, strict=True)
     )
-    prefill, decode = charge_replica(started, first, ended, gpus=gpus, replicas=replicas)
+    served = InService(
+        started_at=started,
+        first_token_at=first,
+        ended_at=ended,
+        choices=None if choices is None else np.array(choices, dtype=np.int32),
+    )
+    prefill, decode = charge_replica(served, gpus=gpus, replicas=replicas)
     return list(zip(prefill.tolist(), decode.tolist(), strict=True))
 
 
-def oracle(calls: list[Times], *, gpus: Fraction, replicas: int) -> list[tuple[Fraction, Fraction]]:
+def oracle(
+    calls: list[Times], choices: list[int], *, gpus: Fraction, replicas: int
+) -> list[tuple[Fraction, Fraction]]:
     """Exact charges, interval by interval: no sorting of calls, no running total, no V."""
     cuts = sorted({instant for call in calls for instant in call})
     charges = [[Fraction(0), Fraction(0)] for _ in calls]
     for left, right in itertools.pairwise(cuts):
         served = [i for i, (start, _, end) in enumerate(calls) if start <= left and right <= end]
-        for i in served:
-            share = gpus * min(len(served), replicas) / len(served) * Fraction(right - left, S)
+        weights = {i: 1 if right <= calls[i][1] else choices[i] for i in served}
+        for i, weight in weights.items():
+            busy = gpus * min(len(served), replicas) * Fraction(right - left, S)
+            share = busy * weight / sum(weights.values())
             charges[i][0 if right <= calls[i][1] else 1] += share
     return [(prefill, decode) for prefill, decode in charges]
 
@@ -88,9 +104,26 @@ def test_a_short_call_late_in_a_busy_day_costs_what_it_does_in_the_morning() -> 
     assert decode == pytest.approx(0.004, rel=1e-11)
 
 
+def test_four_choices_read_the_prompt_once_and_decode_in_four_slots() -> None:
+    # 0-1 s: both read a prompt, half a GPU each. 1-3 s: four sequences beside one.
+    calls = [(0, 1 * S, 3 * S), (0, 1 * S, 3 * S)]
+    assert charge(calls, choices=[4, 1]) == [(0.5, 1.6), (0.5, 0.4)]
+
+
+def test_a_call_of_four_choices_alone_is_charged_for_its_gpu_once() -> None:
+    assert charge([(0, 1 * S, 3 * S)], gpus=2, choices=[4]) == [(2.0, 4.0)]
+
+
+def test_the_choices_of_one_request_run_on_one_replica() -> None:
+    # Two of three replicas of one GPU are busy, and eight ninths of that decode is the first's.
+    charges = charge([(0, 0, 9 * S), (0, 0, 9 * S)], replicas=3, choices=[8, 1])
+    assert charges == [(0.0, pytest.approx(16.0)), (0.0, pytest.approx(2.0))]
+
+
 def test_no_calls_cost_nothing() -> None:
     none = np.array([], dtype=np.int64)
-    prefill, decode = charge_replica(none, none, none, gpus=8)
+    served = InService(started_at=none, first_token_at=none, ended_at=none)
+    prefill, decode = charge_replica(served, gpus=8)
     assert (prefill.tolist(), decode.tolist()) == ([], [])
 
 
@@ -103,11 +136,43 @@ def test_no_calls_cost_nothing() -> None:
 def test_charges_equal_those_of_a_walk_over_every_interval(
     calls: list[Times], gpus: Fraction, replicas: int
 ) -> None:
-    expected = oracle(calls, gpus=gpus, replicas=replicas)
+    expected = oracle(calls, [1] * len(calls), gpus=gpus, replicas=replicas)
     for charged, exact in zip(
         charge(calls, gpus=float(gpus), replicas=replicas), expected, strict=True
     ):
         assert charged == pytest.approx((float(exact[0]), float(exact[1])), rel=1e-9, abs=1e-9)
+
+
+@given(calls_in_service(), st.integers(1, 5), st.data())
+@settings(deadline=None)
+def test_charges_of_several_choices_equal_those_of_a_walk_over_every_interval(
+    calls: list[Times], replicas: int, data: st.DataObject
+) -> None:
+    many = st.lists(st.integers(1, 9), min_size=len(calls), max_size=len(calls))
+    choices = data.draw(many, label="choices")
+    expected = oracle(calls, choices, gpus=Fraction(2), replicas=replicas)
+    charged = charge(calls, gpus=2, replicas=replicas, choices=choices)
+    for seconds, exact in zip(charged, expected, strict=True):
+        assert seconds == pytest.approx((float(exact[0]), float(exact[1])), rel=1e-9, abs=1e-9)
+
+
+@given(calls_in_service(), st.integers(1, 5))
+@settings(deadline=None)
+def test_one_choice_each_changes_no_bit_of_a_charge(calls: list[Times], replicas: int) -> None:
+    straight = charge(calls, replicas=replicas)
+    assert charge(calls, replicas=replicas, choices=[1] * len(calls)) == straight
+
+
+@given(calls_in_service(), st.data())
+@settings(deadline=None)
+def test_choices_share_the_gpu_but_do_not_make_it_busier(
+    calls: list[Times], data: st.DataObject
+) -> None:
+    many = st.lists(st.integers(1, 9), min_size=len(calls), max_size=len(calls))
+    choices = data.draw(many, label="choices")
+    busy = sum(prefill + decode for prefill, decode in charge(calls))
+    total = sum(prefill + decode for prefill, decode in charge(calls, choices=choices))
+    assert total == pytest.approx(busy, rel=1e-9, abs=1e-9)
 
 
 @given(calls_in_service(), st.randoms(use_true_random=False))

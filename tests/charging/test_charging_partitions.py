@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ingest.charging import charge, is_charging_current, pools
+from ingest.charging.chunks import plan_chunks
+from ingest.charging.partitions import Partition
 from ingest.config import Configuration, Pool
 
 S = 1_000_000_000
@@ -90,6 +93,55 @@ def test_calls_of_two_replicas_do_not_share(calls: Any, call: Any) -> None:
     assert calls.gpu_seconds() == {"x": (2.0, 2.0), "y": (2.0, 2.0)}
 
 
+def test_calls_of_unknown_replica_share_what_known_ones_leave_over(calls: Any, call: Any) -> None:
+    calls.deliver(timed(call, "x", NOON, NOON + S, NOON + 2 * S))
+    for name in "abcd":
+        calls.deliver(timed(call, name, NOON, NOON + S, NOON + 2 * S, replica=None))
+    calls.charge(CONFIGURATION)  # four calls on 2 of 3 replicas of 2 GPUs: one GPU each
+    assert calls.gpu_seconds() == {"x": (2.0, 2.0)} | dict.fromkeys("abcd", (1.0, 1.0))
+
+
+def test_a_pool_of_unknown_size_is_as_large_as_its_known_replicas(calls: Any, call: Any) -> None:
+    calls.deliver(timed(call, "x", NOON, NOON + S, NOON + 2 * S))
+    calls.deliver(timed(call, "y", NOON, NOON + S, NOON + 2 * S, replica="r1"))
+    calls.deliver(timed(call, "z", NOON, NOON + S, NOON + 2 * S, replica=None, n_choices=2))
+    calls.charge(Configuration(pools=(Pool(name="a", models=("m",)),)))
+    # Two replicas of a GPU: a weight of half a prompt beside each call, then of one sequence.
+    assert calls.gpu_seconds() == {
+        "x": (pytest.approx(2 / 3), 0.5),
+        "y": (pytest.approx(2 / 3), 0.5),
+        "z": (pytest.approx(2 / 3), 1.0),
+    }
+
+
+@pytest.mark.parametrize("replica", ["r0", None])
+def test_a_call_of_either_kind_charges_the_others_of_its_pool_and_day_again(
+    calls: Any, call: Any, replica: str | None
+) -> None:
+    small = Configuration(pools=(replace(POOL, replicas=1),))
+    of_other_kind = None if replica else "r0"
+    times = (NOON, NOON + S, NOON + 2 * S)
+    calls.deliver(timed(call, "x", *times, replica=of_other_kind))
+    calls.deliver(timed(call, "later", *(at + DAY for at in times), replica=of_other_kind))
+    calls.charge(small)
+    calls.deliver(timed(call, "y", *times, replica=replica))
+    assert charge(calls.ledger, small).partitions == 2
+    assert calls.gpu_seconds() == {"x": (1.0, 1.0), "y": (1.0, 1.0), "later": (2.0, 2.0)}
+    calls.withdraw("y")
+    assert charge(calls.ledger, small).partitions == 2
+    assert calls.gpu_seconds() == {"x": (2.0, 2.0), "later": (2.0, 2.0)}
+
+
+def test_a_crowded_day_is_cut_between_pools_of_which_calls_are_shared() -> None:
+    kinds = [("a", None), ("a", "r0"), ("a", "r1"), ("b", "r0"), ("b", "r1"), ("c", None)]
+    day = [
+        Partition(partition_id=number, pool=pool, replica=replica, day=1)
+        for number, (pool, replica) in enumerate(kinds)
+    ]
+    chunks = list(plan_chunks(day, {1: 1_000}, 10))
+    assert sorted([p.partition_id for p in chunk] for chunk in chunks) == [[0, 1, 2], [3], [4], [5]]
+
+
 def test_an_impossible_time_is_not_charged(calls: Any, call: Any) -> None:
     calls.deliver(timed(call, "x", NOON, NOON + S, NOON - S, timing_quality="invalid"))
     calls.deliver(timed(call, "y", NOON, NOON + S, NOON + 2 * S))
@@ -160,9 +212,10 @@ def deliveries(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], list[list[int]]]
     tick = 400 * S
     times = st.lists(st.integers(0, 8), min_size=3, max_size=3).map(sorted)
     replicas = st.sampled_from(["r0", "r1", None])
-    drawn = draw(st.lists(st.tuples(times, replicas), min_size=1, max_size=8))
+    choices = st.sampled_from([None, 1, 4])
+    drawn = draw(st.lists(st.tuples(times, replicas, choices), min_size=1, max_size=8))
     origin = MIDNIGHT - 4 * tick
-    calls = [(*(origin + t * tick for t in instants), replica) for instants, replica in drawn]
+    calls = [(*(origin + t * tick for t in instants), *more) for instants, *more in drawn]
     order = draw(st.permutations(range(len(calls))))
     again = draw(st.lists(st.sampled_from(range(len(calls))), max_size=4))
     brought = [*order, *again]
@@ -171,7 +224,7 @@ def deliveries(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], list[list[int]]]
     return calls, [brought[left:right] for left, right in bounds]
 
 
-@given(deliveries())
+@given(deliveries(), st.integers(1, 3))
 @settings(
     deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -179,16 +232,18 @@ def test_order_repetition_and_splitting_of_deliveries_change_no_charge(
     new_ledger: Callable[[], Any],
     call: Any,
     delivered: tuple[list[tuple[Any, ...]], list[list[int]]],
+    size: int,
 ) -> None:
     drawn, parts = delivered
     made = [
-        timed(call, f"c{i}", start, first, end, replica=replica)
-        for i, (start, first, end, replica) in enumerate(drawn)
+        timed(call, f"c{i}", start, first, end, replica=replica, n_choices=choices)
+        for i, (start, first, end, replica, choices) in enumerate(drawn)
     ]
+    configuration = Configuration(pools=(replace(POOL, replicas=size),))
     at_once, in_parts = new_ledger(), new_ledger()
     at_once.deliver(*made)
-    at_once.charge(CONFIGURATION)
+    at_once.charge(configuration)
     for part in parts:
         in_parts.deliver(*{made[i].call_id: made[i] for i in part}.values())
-        in_parts.charge(CONFIGURATION)
+        in_parts.charge(configuration)
     assert in_parts.charges() == at_once.charges()

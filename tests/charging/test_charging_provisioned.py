@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingest.charging.pools import rates_in
 from ingest.charging.provisioned import provisioned
 from ingest.charging.rates import Rate
 from ingest.charging.schedule import parse_window
+from ingest.config import Configuration, Pool
 from ingest.errors import ConfigurationError
 
 HOUR = 3_600
@@ -148,3 +151,44 @@ def test_splitting_a_window_adds_up(quarters: list[int], rate: Rate, timezone: s
         return sum(row.gpu_seconds or 0 for row in found)
 
     assert total(since, middle) + total(middle, until) == pytest.approx(total(since, until))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 90), min_size=3, max_size=3).map(sorted),
+            st.sampled_from(["r0", "r1", None, None]),
+            st.sampled_from([None, 5]),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.integers(2, 4),
+)
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_more_is_busy_than_provisioned_whichever_replicas_are_known(
+    new_ledger: Any, call: Any, drawn: list[tuple[list[int], str | None, int | None]], size: int
+) -> None:
+    noon = 1_791_028_800 * S  # 2026-10-03, a quarter begins
+    calls = new_ledger()
+    made = [
+        call(
+            call_id=str(number),
+            replica=replica,
+            n_choices=choices,
+            started_at=noon + start * 100 * S,
+            first_token_at=noon + first * 100 * S,
+            ended_at=noon + end * 100 * S,
+        )
+        for number, ((start, first, end), replica, choices) in enumerate(drawn)
+    ]
+    calls.deliver(*made)
+    calls.charge(Configuration(pools=(Pool(name="a", models=("m",), replicas=size),)))
+    for quarter, busy in calls.rows(
+        "select quarter, sum(prefill_gpu_seconds + decode_gpu_seconds) from charges group by all"
+    ):
+        window = (quarter * 900 * S, (quarter + 1) * 900 * S)
+        [offer] = provisioned(rates_in(calls.connection), window, "UTC")
+        assert busy <= offer.gpu_seconds + 1e-6

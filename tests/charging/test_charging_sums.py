@@ -1,5 +1,6 @@
 """What was charged against sums by plain SQL, and against the time that GPUs were busy."""
 
+import itertools
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,17 +29,23 @@ CONFIGURATION = Configuration(
 
 @pytest.fixture
 def busy_night(calls: Any, call: Any) -> Any:
-    """300 calls over three hours around midnight, on two known replicas and an unknown one."""
+    """300 calls over three hours around midnight, on two known replicas and unknown ones.
+
+    The pool changes from three replicas to two, so unknown calls run alone, then beside the known.
+    """
     random = np.random.default_rng(7)
     begin = MIDNIGHT - 5_400 * S + random.integers(0, 10_800 * S, 300)
     prefill = random.integers(0, 5 * S, 300)
     decode = (random.lognormal(3.5, 1.2, 300) * S).astype(np.int64)
     replicas = [("r0", "r1", None)[i] for i in random.integers(0, 3, 300)]
+    choices = [(None, 1, 3)[i] for i in random.integers(0, 3, 300)]
+    made = []
     for i in range(300):
         started_at, first = int(begin[i]), int(begin[i] + prefill[i])
         times = {"first_token_at": first, "ended_at": first + int(decode[i])}
-        made = call(call_id=f"c{i}", replica=replicas[i], started_at=started_at, **times)
-        calls.deliver(made)
+        where = {"replica": replicas[i], "n_choices": choices[i]}
+        made.append(call(call_id=f"c{i}", started_at=started_at, **times, **where))
+    calls.deliver(*made)
     calls.charge(CONFIGURATION)
     return calls
 
@@ -65,24 +72,18 @@ def test_the_parts_of_a_call_add_up_to_its_time_in_service(busy_night: Any) -> N
     assert max(abs(d) for pair in differences for d in pair) < 1e-9
 
 
-def test_a_known_replica_is_charged_for_the_time_it_was_busy_once(busy_night: Any) -> None:
+def test_a_pool_is_charged_for_the_time_its_replicas_were_busy_once(busy_night: Any) -> None:
     [(charged,)] = busy_night.rows(
-        """
-        select sum(prefill_gpu_seconds + decode_gpu_seconds)
-        from charges as h inner join call_rows as r on h.call_no = r.call_no
-        where r.replica = 'r0'
-        """
+        "select sum(prefill_gpu_seconds + decode_gpu_seconds) from charges"
     )
-    intervals = busy_night.rows(
-        "select started_at, ended_at from call_rows where replica = 'r0' order by 1"
-    )
+    calls = busy_night.rows("select replica, started_at, ended_at from call_rows")
     change = MIDNIGHT + 1_200 * S + S // 2
-    busy, reached = 0.0, 0
-    for start, end in intervals:
-        begin = max(start, reached)
-        if end > begin:
-            busy += 2 * max(0, min(end, change) - begin) + max(0, end - max(begin, change))
-            reached = end
+    busy = 0
+    cuts = sorted({change, *(at for _, *times in calls for at in times)})
+    for left, right in itertools.pairwise(cuts):
+        on = [replica for replica, start, end in calls if start <= left and right <= end]
+        known, gpus, replicas = len({*on} - {None}), *((2, 3) if right <= change else (1, 2))
+        busy += (right - left) * gpus * min(known + on.count(None), replicas)
     assert charged == pytest.approx(busy / S, rel=1e-12)
 
 

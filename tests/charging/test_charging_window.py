@@ -60,6 +60,22 @@ def test_a_window_without_bounds_has_everything(two_calls: Any) -> None:
     assert window_sums(two_calls, None, None) == sums(90, 50, 75, 25)
 
 
+def test_a_window_cuts_calls_of_known_and_of_unknown_replica_alike(calls: Any, call: Any) -> None:
+    # Two replicas of a GPU, both known busy from 60 s on; the unknown call weighs 2 after 80 s.
+    for name, replica, start, first in (("x", "r0", 0, 0), ("y", "r1", 60, 60), ("z", None, 0, 80)):
+        times = {"started_at": NOON + start * S, "first_token_at": NOON + first * S}
+        where = {"replica": replica, "n_choices": 2}
+        calls.deliver(call(call_id=name, ended_at=NOON + 100 * S, **times, **where))
+    calls.charge(CONFIGURATION)
+    # 50-90 s: x and z alone for 10 s, then 30 s of both replicas. z has a fifth of the two by its
+    # prompt for 20 s (half of 1, beside 2), then a third by its two sequences for 10 s.
+    z_prefill, z_decode = 10 + 20 * 2 * 0.5 / 2.5, 10 * 2 / 3
+    x_and_y = 10 + 20 * 2 * 2 / 2.5 + 10 * 2 * 2 / 3
+    assert window_sums(calls, NOON + 50 * S, NOON + 90 * S) == sums(
+        30, 80, z_prefill, z_decode + x_and_y
+    )
+
+
 def test_an_edge_belongs_to_the_rate_and_partition_of_its_calls(two_calls: Any) -> None:
     edges = edge_pieces(two_calls.connection, NOON + 50 * S, None)
     stored = two_calls.rows("select distinct rate_id, partition_id, quarter from charges")
@@ -71,7 +87,8 @@ def test_an_edge_belongs_to_the_rate_and_partition_of_its_calls(two_calls: Any) 
     st.lists(
         st.tuples(
             st.lists(st.integers(0, 60), min_size=3, max_size=3).map(sorted),
-            st.sampled_from(["r0", None]),
+            st.sampled_from(["r0", "r1", None]),
+            st.sampled_from([None, 3]),
         ),
         min_size=1,
         max_size=8,
@@ -82,14 +99,17 @@ def test_an_edge_belongs_to_the_rate_and_partition_of_its_calls(two_calls: Any) 
     deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_splitting_a_window_anywhere_adds_up(
-    new_ledger: Any, call: Any, drawn: list[tuple[list[int], str | None]], bounds: list[int]
+    new_ledger: Any,
+    call: Any,
+    drawn: list[tuple[list[int], str | None, int | None]],
+    bounds: list[int],
 ) -> None:
     step = 41 * S
     calls = new_ledger()
-    for number, (times, replica) in enumerate(drawn):
+    for number, (times, replica, choices) in enumerate(drawn):
         start, first, end = (NOON + time * step for time in times)
         at = {"started_at": start, "first_token_at": first, "ended_at": end}
-        calls.deliver(call(call_id=str(number), replica=replica, **at))
+        calls.deliver(call(call_id=str(number), replica=replica, n_choices=choices, **at))
     calls.charge(CONFIGURATION)
     since, middle, until = (NOON + bound * step for bound in bounds)
     left, right = window_sums(calls, since, middle), window_sums(calls, middle, until)
