@@ -1,7 +1,7 @@
 -- name: latency
 -- question: How long do calls wait, until the first token, for each further token, and in all?
 -- grain: a group, a time and a caller, where asked for, and one of queue, ttft, tpot, e2e
--- unit: s; tpot in s per token after the first
+-- unit: s; tpot in s per token of a choice after its first
 -- params: $cohort_ids and $group_numbers say which group each selected cohort is in, $quarters and
 --   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
 --   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
@@ -10,7 +10,8 @@
 -- identity: known_count + unknown_count = calls that began service in the window; p50 <= p95 <= p99
 
 -- Only what was observed: a phase that is estimated for charging is no latency. TPOT is
--- decode / (output tokens - 1); a call of one token has none and is not counted there.
+-- decode / (output tokens - 1); of a call that decodes several choices side by side, with the
+-- output tokens of a choice: their mean. A choice of one token has none and is not counted there.
 with measured as (
     select
         g.value as group_number,
@@ -23,7 +24,8 @@ with measured as (
         case when c.timing_quality = 'ok' then r.started_at end as started_at,
         case when c.timing_quality = 'ok' then r.first_token_at end as first_token_at,
         case when c.timing_quality = 'ok' then r.ended_at end as ended_at,
-        r.output_tokens
+        r.output_tokens,
+        greatest(coalesce(r.n_choices, 1), 1) as choices
     from call_rows as r
     inner join cohorts as c on r.cohort_id = c.cohort_id
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
@@ -58,9 +60,9 @@ latencies as (
         time_number,
         caller,
         'tpot' as measure,
-        (ended_at - first_token_at) / 1e9 / (output_tokens - 1) as seconds
+        (ended_at - first_token_at) / 1e9 / (output_tokens * 1e0 / choices - 1) as seconds
     from measured
-    where output_tokens > 1 or output_tokens is null
+    where output_tokens > choices or output_tokens is null
     union all
     select
         group_number,

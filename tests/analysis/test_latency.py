@@ -68,6 +68,24 @@ def test_one_token_has_no_time_per_further_token(ledger_of: LedgerOf) -> None:
     assert found["tpot"][3:] == (1, 0)
 
 
+def test_choices_decode_side_by_side(ledger_of: LedgerOf) -> None:
+    # 44 tokens of four choices in 200 ms: eleven each, ten of them after the first.
+    four = {"n_choices": 4, "visible_output_tokens": 44}
+    ledger = ledger_of([call(1), call(2, **four)], CONFIGURATION)
+    for most_exact_calls, tolerance in ((100, 1e-9), (1, 0.01)):
+        found = measured(latency(ledger, CONFIGURATION, most_exact_calls=most_exact_calls).frame)[
+            "tpot"
+        ]
+        assert found == pytest.approx((0.02, 0.02, 0.02, 2, 0), rel=tolerance)
+
+
+def test_choices_of_one_token_have_no_time_per_further_token(ledger_of: LedgerOf) -> None:
+    four = {"n_choices": 4, "visible_output_tokens": 4}
+    found = measured(latency(ledger_of([call(1, **four)], CONFIGURATION), CONFIGURATION).frame)
+    assert "tpot" not in found
+    assert found["e2e"][3:] == (1, 0)
+
+
 def test_times_that_contradict_each_other_are_in_no_percentile(ledger_of: LedgerOf) -> None:
     broken = call(2, ended_at=MIDNIGHT)
     answer = latency(ledger_of([call(1), broken], CONFIGURATION), CONFIGURATION)
