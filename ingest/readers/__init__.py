@@ -7,6 +7,7 @@ import difflib
 
 from ingest.errors import LedgerError
 from ingest.files import RefusedSourceError, Source
+from ingest.readers.aibrix import Aibrix
 from ingest.readers.aider import Aider
 from ingest.readers.azure_llm_trace import AzureLlmTrace
 from ingest.readers.burstgpt import BurstGpt
@@ -18,6 +19,7 @@ from ingest.readers.gemini_responses import GeminiResponses
 from ingest.readers.gemini_session import GeminiSession
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.llama_cpp import LlamaCpp
+from ingest.readers.llmperf import LlmPerf
 from ingest.readers.mooncake import Mooncake
 from ingest.readers.native import Native
 from ingest.readers.openinference_span import OpenInferenceSpan
@@ -49,6 +51,8 @@ READERS: tuple[Reader, ...] = (
     AzureLlmTrace(),
     BurstGpt(),
     Mooncake(),
+    Aibrix(),
+    LlmPerf(),
     Native(),
 )
 """In the order in which they are asked: otlp-json would take what otlp-jsonl takes."""

@@ -38,6 +38,8 @@ SAMPLES = {
     "burstgpt": "burstgpt.csv",
     "azure-llm-trace": "azure.csv",
     "mooncake": "mooncake.jsonl",
+    "aibrix": "aibrix.jsonl",
+    "llmperf": "llmperf.json",
     "native": "native.jsonl",
 }
 JSON_FORMATS = sorted(SAMPLES.keys() - {"azure-llm-trace", "burstgpt"})

@@ -31,6 +31,8 @@ FORMAT_OF = {
     "burstgpt.csv": "burstgpt",
     "azure.csv": "azure-llm-trace",
     "mooncake.jsonl": "mooncake",
+    "aibrix.jsonl": "aibrix",
+    "llmperf.json": "llmperf",
     "native.jsonl": "native",
 }
 

@@ -158,6 +158,8 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "zipkin": 1,
         "aider": 1,
         "swe-agent": 1,
+        "aibrix": 1,
+        "llmperf": 1,
         "claude-code": 2,
         "claude-code-stream": 1,
         "codex": 1,
