@@ -120,7 +120,7 @@ def refuse_oversized(trace: Trace, context_tokens: int, arm: str) -> None:
             f"{len(too_long):,} of {len(trace.calls):,} calls do not fit the engine's context of "
             f"{context_tokens:,} tokens ({arm}); the longest has {worst.input_tokens:,} input and "
             f"{worst.output_tokens:,} output tokens; {_scaling(trace, context_tokens)}, or raise "
-            f"context_tokens to {worst.input_tokens + worst.output_tokens:,}"
+            f"context_tokens to {worst.input_tokens + worst.output_tokens:,} or more"
         )
 
 

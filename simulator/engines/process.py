@@ -7,10 +7,13 @@ the process did last.
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,6 +30,22 @@ SCHEDULER_CLOCK = 2
 """The kind of a Linux process clock that counts the time on a processor, in nanoseconds."""
 
 
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Ctrl-C in this block is raised at its end: no process is started and then lost sight of."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
+
+
 class EngineProcess:
     """A started engine module. `address` is where it answers."""
 
@@ -41,22 +60,24 @@ class EngineProcess:
         deadline = time.monotonic() + START_DEADLINE_S
         read_fd, write_fd = os.pipe()
         arguments = json.dumps({**settings, "announce_fd": write_fd})
-        with log_path.open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own module, no shell
-                [sys.executable, "-m", module, arguments],
-                stdin=subprocess.PIPE,  # closes when we end, however we end: the child ends too
-                stdout=log,
-                stderr=log,
-                pass_fds=(write_fd,),
-                start_new_session=True,  # Ctrl-C is ours to handle; the engine is stopped in order
-            )
-        os.close(write_fd)
-        started = cls(process, "", log_path)
+        started: Self | None = None
         try:
+            with _interrupts_deferred(), log_path.open("ab") as log:
+                process = subprocess.Popen(  # noqa: S603 - our own module, no shell
+                    [sys.executable, "-m", module, arguments],
+                    stdin=subprocess.PIPE,  # closes when we end, however we end: so does the child
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(write_fd,),
+                    start_new_session=True,  # Ctrl-C is ours to handle; the engine is stopped
+                )
+                started = cls(process, "", log_path)
+                os.close(write_fd)
             started.address = started._announced(read_fd, deadline)
             started._wait_until_ready(deadline)
         except BaseException:
-            started.stop()
+            if started is not None:
+                started.stop()
             raise
         return started
 

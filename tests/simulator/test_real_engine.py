@@ -1,6 +1,7 @@
 """The replay on a real llama.cpp engine: what the prefix cache saves, and how it fails."""
 
 import importlib.util
+import json
 import math
 import os
 import signal
@@ -242,3 +243,67 @@ def test_an_engine_does_not_outlive_the_process_that_started_it(tmp_path: Path) 
         except httpx.TransportError:
             break
         time.sleep(0.05)
+
+
+def test_an_interrupted_replay_ends_its_engine_and_keeps_the_passes_so_far(tmp_path: Path) -> None:
+    recorded = tmp_path / "trace.jsonl"
+    recorded.write_text(
+        "\n".join(
+            json.dumps(
+                {
+                    "call_id": f"c{number}",
+                    "model": "m",
+                    "arrived_at": number * 10**9,
+                    "started_at": number * 10**9,
+                    "ended_at": (number + 1) * 10**9,
+                    "uncached_input_tokens": 16,
+                    "visible_output_tokens": 2,
+                }
+            )
+            for number in range(2)
+        )
+    )
+    code = (
+        "import sys\n"
+        "from gpuledger.main import main\n"
+        "from simulator import verification\n"
+        "verification.LEAST_LAG_LIMIT_S = 60.0  # a busy machine is no matter here\n"
+        "main(sys.argv[1:])\n"
+    )
+    arguments = ["--name", "cut", "--trace", str(recorded), "--candidate", "slots=2"]
+    ledger_path = tmp_path / "ledger.duckdb"
+    places = ["--out", str(tmp_path / "out"), "--ledger", str(ledger_path)]
+    replay = subprocess.Popen(
+        [sys.executable, "-c", code, "replay", *arguments, *places], stderr=subprocess.PIPE
+    )
+    with replay:
+        assert replay.stderr is not None
+        told = ""
+        while "pass 2 of 6" not in told:
+            line = replay.stderr.readline().decode()
+            assert line, told
+            told += line
+        engines = children_when_there_are_any(replay.pid)
+        replay.send_signal(signal.SIGINT)
+        told += replay.stderr.read().decode()
+    assert replay.returncode == 130, told
+    assert "what was measured until now is in the ledger" in told
+    assert not [pid for pid in engines if Path(f"/proc/{pid}").exists()]
+    with open_for_reading(ledger_path) as ledger:
+        whole = [p for p in passes_of(ledger, "cut") if not p.result["is_interrupted"]]
+        count = ledger.connection.execute(
+            "select count(*) from calls where status = 'ok' and replica = 'cut pass 1'"
+        ).fetchall()
+    assert (whole[0].arm, whole[0].number) == ("baseline", 1)
+    assert len(whole) < 6
+    assert count == [(2,)]
+
+
+def children_when_there_are_any(parent: int) -> list[str]:
+    """The processes that `parent` has started, as soon as there is one."""
+    listed = Path(f"/proc/{parent}/task/{parent}/children")
+    while True:
+        found = listed.read_text("ascii").split()
+        if found:
+            return found
+        time.sleep(0.01)
