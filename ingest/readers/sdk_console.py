@@ -135,6 +135,7 @@ def _span(  # noqa: PLR0913 - what the SDKs write in different ways
 ) -> Span:
     """The span with the fields that all of them write alike."""
     resource = _attributes(_object(record, "resource"), "attributes")
+    attributes, told = described(_attributes(record, "attributes"), events)
     scope = _object(record, "instrumentationScope") or _object(record, "instrumentationLibrary")
     return Span(
         trace_id=_id(trace_id, TRACE_ID_BYTES) or "",
@@ -148,9 +149,9 @@ def _span(  # noqa: PLR0913 - what the SDKs write in different ways
         status_message=text_or_none(status_message),
         service=text_or_none(resource.get("service.name")),
         scope=text_or_none(scope.get("name")),
-        attributes=described(_attributes(record, "attributes"), events),
+        attributes=attributes,
         resource=resource,
-        events=events,
+        events=told,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from ingest.calls.derive import derive_trace
 from ingest.config import Configuration
 from ingest.records import Span, SpanEvent
+from ingest.redact import Redaction
 
 TRACE = "0000000000000000000000000000a1b2"
 
@@ -144,6 +145,26 @@ def test_usage_that_is_only_in_an_event_is_that_of_the_call(take) -> None:
     (call,) = derive_trace(taken.spans, Configuration()).calls
     assert (call.uncached_input_tokens, call.visible_output_tokens) == (45, 60)
     assert (call.model, call.provider, call.operation) == ("gpt-4o", "api.openai.com", "chat")
+
+
+def test_texts_stand_where_the_privacy_setting_finds_them(take) -> None:
+    asked = {"name": "data.input", "attributes": {"input": ['{"user": "my secret"}']}}
+    answered = {
+        "name": "data.output",
+        "attributes": {"response": '{"assistant": "is safe"}', "finish_reason": "stop"},
+    }
+    spans = [
+        monocle("inference", "2", None, attributes=INFERENCE, events=[asked, answered]),
+        monocle("agentic.turn", "3", None, events=[asked, answered]),
+    ]
+    inference, turn = take(json.dumps(spans), "otel-console").spans
+    assert inference.attributes["gen_ai.input.messages"] == [
+        {"role": "user", "content": "my secret"}
+    ]
+    assert [dict(event.attributes) for event in inference.events] == [{}, {"finish_reason": "stop"}]
+    stored = Redaction(Configuration()).spans([inference, turn])
+    assert "secret" not in str(stored)
+    assert "safe" not in str(stored)
 
 
 def test_a_tool_of_an_agent_is_a_tool_run(take) -> None:
