@@ -14,6 +14,7 @@ from ingest.readers.burstgpt import BurstGpt
 from ingest.readers.claude_code import ClaudeCode
 from ingest.readers.claude_stream import ClaudeStream
 from ingest.readers.codex import Codex
+from ingest.readers.flat_spans import FlatSpans
 from ingest.readers.foreign import companion, described
 from ingest.readers.gemini_responses import GeminiResponses
 from ingest.readers.gemini_session import GeminiSession
@@ -39,6 +40,7 @@ READERS: tuple[Reader, ...] = (
     JaegerJson(),
     SdkConsole(),
     Zipkin(),
+    FlatSpans(),
     GeminiSession(),
     ClaudeCode(),
     ClaudeStream(),

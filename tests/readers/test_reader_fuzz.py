@@ -26,6 +26,7 @@ SAMPLES = {
     "jaeger-json": "jaeger.json",
     "otel-console": "otel-console.json",
     "zipkin": "zipkin.json",
+    "flat-spans": "flat-spans.json",
     "claude-code": "claude-code.jsonl",
     "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",

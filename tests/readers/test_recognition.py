@@ -19,6 +19,7 @@ FORMAT_OF = {
     "otel-console.json": "otel-console",
     "otel-console-js.json": "otel-console",
     "zipkin.json": "zipkin",
+    "flat-spans.json": "flat-spans",
     "claude-code.jsonl": "claude-code",
     "claude-code-stream.jsonl": "claude-code-stream",
     "codex.jsonl": "codex",

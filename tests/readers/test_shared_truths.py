@@ -156,6 +156,7 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "jaeger-json": 1,
         "otel-console": 5,
         "zipkin": 1,
+        "flat-spans": 2,
         "aider": 1,
         "swe-agent": 1,
         "aibrix": 1,

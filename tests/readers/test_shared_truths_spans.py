@@ -65,3 +65,16 @@ def test_both_halves_of_a_shared_zipkin_span_are_kept(take_shared) -> None:
     ids = {span.span_id for span in taken.spans}
     parents = {span.parent_span_id for span in taken.spans} - {None}
     assert parents <= ids
+
+
+def test_spans_with_names_for_ids_are_told_apart(take_shared) -> None:
+    taken = take_shared("B_inference_perf/simple_chain.json", "flat-spans")
+    assert (len({span.span_id for span in taken.spans}), taken.rejects) == (3, [])
+    started = min(span.started_at for span in taken.spans)
+    assert max(span.ended_at for span in taken.spans) - started == 8 * 10**9
+    assert {call.tokens_source for call in calls_of(taken.spans)} == {"unknown"}
+
+
+def test_attributes_alone_have_their_counts(take_shared) -> None:
+    path = "B_openinference_js/otel_genai_client_span_tool_calls.json"
+    assert sums_of(calls_of(take_shared(path, "flat-spans").spans)) == (97, 52)
