@@ -16,7 +16,8 @@ Estimated are
 
 A pace is `sum(seconds) / sum(tokens)` over the measured calls of the same pool and model, else of
 the pool, else `DEFAULT_PACE`. Sums are of integers, so that the order of calls changes no bit. The
-pace is that of a call among others, as it was served: it contains the batching of its time.
+pace is that of a call among others, as it was served: it contains the batching of its time. It is
+that of one choice; a call of several decodes them side by side, each at the pace.
 """
 
 from collections.abc import Mapping, Sequence

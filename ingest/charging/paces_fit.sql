@@ -1,5 +1,6 @@
 -- Seconds and tokens of the measured calls of each pool that has calls without a first token or
--- without an end; by model, and over all models (is_pool). Sums are exact, whatever the order.
+-- without an end; by model, and over all models (is_pool). Sums are exact, whatever the order. A
+-- pace is that of one sequence, so a call of several choices is not measured.
 with estimated_pools as (
     select distinct c.pool
     from call_rows as r
@@ -29,6 +30,7 @@ measured as (
         and r.ended_at is not null
         and r.uncached_input_tokens is not null
         and r.output_tokens > 0
+        and coalesce(r.n_choices, 1) <= 1
 )
 
 select

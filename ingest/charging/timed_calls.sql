@@ -1,10 +1,11 @@
 -- Every call that is charged by GPU-seconds with its time in service and its first token, observed
 -- or else estimated (ingest/charging/estimates.py says how). A call of which nothing came out is
--- prefill throughout, and so is one of a single token that nobody saw come; a duration that counts
--- would make longer than a year is no estimate. A call that the server refused (HTTP 429) was in
--- no service: it stands at its arrival, 0 s long. An end that is estimated is not before a first
--- token that was observed, and no phase is negative. A call that does not say how many choices it
--- asks for has one. The observed_* columns are those that prune a scan.
+-- prefill throughout, and so is one of a token a choice that nobody saw come; a duration that
+-- counts would make longer than a year is no estimate. A call that the server refused (HTTP 429)
+-- was in no service: it stands at its arrival, 0 s long. An end that is estimated is not before a
+-- first token that was observed, and no phase is negative. A call that does not say how many
+-- choices it asks for has one; several decode side by side. The observed_* columns are those that
+-- prune a scan.
 create or replace temp view timed_calls as
 with paced as (
     select
@@ -26,8 +27,10 @@ with paced as (
         c.timing_source,
         c.prefill_ratio,
         c.prefill_s_per_token * r.uncached_input_tokens as prefill_s,
-        c.decode_s_per_token * case when r.output_tokens = 1 then 0 else r.output_tokens end
-            as decode_s
+        c.decode_s_per_token * case
+            when r.output_tokens <= greatest(coalesce(r.n_choices, 1), 1) then 0
+            else r.output_tokens / greatest(coalesce(r.n_choices, 1), 1)
+        end as decode_s
     from call_rows as r
     inner join charged_cohorts as c on r.cohort_id = c.cohort_id
 ),
@@ -60,7 +63,7 @@ select
     case
         when output_tokens = 0 then ended_at
         when observed_first_token_at is not null then observed_first_token_at
-        when output_tokens = 1 then ended_at
+        when output_tokens <= choices then ended_at
         when output_tokens is null and timing_source in ('engine', 'stream') then ended_at
         else started_at + cast(round(
             (ended_at - started_at)

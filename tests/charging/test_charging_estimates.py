@@ -66,6 +66,25 @@ def test_counts_alone_are_laid_out_from_arrival(calls: Any, call: Any) -> None:
     assert seconds(calls, "counted") == pytest.approx((2.0, 8.0))
 
 
+def test_choices_are_laid_out_side_by_side(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), counted(call, n_choices=4, visible_output_tokens=1_600))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "counted") == pytest.approx((2.0, 8.0))
+
+
+def test_a_call_of_several_choices_sets_no_pace(calls: Any, call: Any) -> None:
+    quick = {"n_choices": 8, "started_at": NOON - 1_200 * S, "first_token_at": NOON - 1_190 * S}
+    calls.deliver(measured(call), measured(call, "quick", **quick), counted(call))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "counted") == pytest.approx((2.0, 8.0))
+
+
+def test_a_span_of_one_token_a_choice_is_prefill_throughout(calls: Any, call: Any) -> None:
+    calls.deliver(measured(call), spanned(call, n_choices=4, visible_output_tokens=4))
+    calls.charge(CONFIGURATION)
+    assert seconds(calls, "spanned") == (10.0, 0.0)
+
+
 def test_without_a_call_of_its_model_the_whole_pool_sets_the_pace(calls: Any, call: Any) -> None:
     calls.deliver(measured(call), spanned(call, model="n"))
     calls.charge(CONFIGURATION)
