@@ -1,7 +1,8 @@
 """Which letter moved: the change of the bill between two periods, split over the letters.
 
-Owns what belongs to no letter: groups that are new or retired, and idle time. Refuses a residual:
-the changes of all lines add up to the change of the bill, the effects of a line to its change.
+Owns what belongs to no letter: groups that are new or retired, and idle time, whose change is that
+of price, provisioned and busy. Refuses a residual: the changes of all lines add up to the change
+of the bill, the effects of a line to its change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.columns import TIME_COLUMNS, checked_groups
 from analysis.errors import NoDataError, WrongQuestionError
+from analysis.idle_moves import IDLE_EFFECTS, NO_IDLE_EFFECTS, idle_effects
 from analysis.law import LawLines, law_lines
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.lines import MONEY, Line, lines_frame
@@ -25,6 +27,7 @@ from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
+IDLE_EFFECT_COLUMNS = tuple(f"{cause}_effect" for cause in IDLE_EFFECTS)
 EFFECT_COLUMNS = tuple(f"{letter}_effect" for letter in EFFECTS)
 COST_COLUMNS = ("cost_from", "cost_to", "change")
 NOTHING = Decimal(0)
@@ -44,8 +47,9 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
 
     A row a group, one of idle time per pool, and one `total` in each currency: `cost_from`,
     `cost_to`, `change`, and `<letter>_effect` for each letter, all in money. `tokens_effect` is
-    of tokens per call, for what is priced by the token. Raises `NoDataError` where either period
-    has neither a call nor a provisioned GPU-second.
+    of tokens per call, for what is priced by the token. The change of idle time is in
+    `idle_price_effect`, `idle_provisioned_effect` and `idle_busy_effect`. Raises `NoDataError`
+    where either period has neither a call nor a provisioned GPU-second.
     """
     columns = checked_groups(by)
     if set(columns) & set(TIME_COLUMNS):
@@ -78,11 +82,15 @@ def _pairs(
 
 
 def _by_key(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
-    """The priced lines by their key, each with `p`: unrounded cost by GPU-seconds."""
-    prices = {_key(line, keys): _price_per_s(line) for line in found.lines if line.cost is not None}
+    """The priced lines by their key, each with `p`, unrounded cost by GPU-seconds, and `idle`."""
+    exact = {
+        _key(line, keys): {"p": _price_per_s(line), "idle": line.idle}
+        for line in found.lines
+        if line.cost is not None
+    }
     priced = lines_frame(found.lines, found.columns).filter(pl.col("cost").is_not_null())
     rows = [(tuple(row[key] for key in keys), row) for row in priced.to_dicts()]
-    return {key: row | {"p": prices[key]} for key, row in rows}
+    return {key: row | exact[key] for key, row in rows}
 
 
 def _key(line: Line, keys: Sequence[str]) -> tuple[Any, ...]:
@@ -105,14 +113,22 @@ def _explained(shared: Row, before: Row | None, after: Row | None) -> dict[str, 
     """One row of the answer: what the change of one line is made of."""
     cost_from = NOTHING if before is None else before["cost"]
     cost_to = NOTHING if after is None else after["cost"]
+    change = cost_to - cost_from
     line, effects = _split(shared["line"], before, after)
+    of_idle = NO_IDLE_EFFECTS
+    if line == "idle":
+        of_idle = idle_effects(
+            None if before is None else before["idle"],
+            None if after is None else after["idle"],
+            change,
+        )
     return {
         **shared,
         "line": line,
         "cost_from": cost_from,
         "cost_to": cost_to,
-        "change": cost_to - cost_from,
-        **_effect_columns(effects),
+        "change": change,
+        **_effect_columns({**effects, **of_idle}),
     }
 
 
@@ -141,7 +157,7 @@ def _totals(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "currency": currency,
             **{
                 column: _sum([row[column] for row in rows if row["currency"] == currency])
-                for column in (*COST_COLUMNS, *EFFECT_COLUMNS)
+                for column in (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)
             },
         }
         for currency in sorted({row["currency"] for row in rows})
@@ -157,7 +173,8 @@ def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
     """The rows by size of their change, the totals last."""
     texts = list(dict.fromkeys(["line", *columns, "pool", "basis"]))
     schema = dict.fromkeys(texts, pl.String) | dict.fromkeys(COST_COLUMNS, MONEY)
-    schema |= {"currency": pl.String} | dict.fromkeys(EFFECT_COLUMNS, MONEY)
+    schema |= {"currency": pl.String}
+    schema |= dict.fromkeys((*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS), MONEY)
     frame = pl.DataFrame(list(rows), schema=schema)
     is_total = pl.col("line") == "total"
     order = [is_total, pl.col("change").abs(), *(pl.col(name) for name in texts)]

@@ -6,6 +6,7 @@ which the replicas are not known: it has no idle line.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from analysis.calendar import pieces_of
@@ -40,7 +41,7 @@ def idle_sums(
             if offered_ps is not None:
                 busy_ps = sums.busy.get(BusyKey(rate_id=offer.rate.rate_id, time=time), 0)
                 key = (offer.rate.pool, time, offer.rate.currency)
-                found[key] = _added(found.get(key), _idle(offer.rate, time, offered_ps - busy_ps))
+                found[key] = _added(found.get(key), _idle(offer.rate, time, offered_ps, busy_ps))
     return list(found.values())
 
 
@@ -58,8 +59,9 @@ def unconfigured_pools(rates: Sequence[Rate], sums: GroupSums) -> list[str]:
     return sorted({rate.pool for rate in rates if rate.rate_id in busy and not rate.is_configured})
 
 
-def _idle(rate: Rate, time: Any, idle_ps: int) -> IdleSums:
+def _idle(rate: Rate, time: Any, offered_ps: int, busy_ps: int) -> IdleSums:
     price = rate.price_per_gpu_hour
+    idle_ps = offered_ps - busy_ps
     return IdleSums(
         pool=rate.pool,
         time=time,
@@ -67,16 +69,23 @@ def _idle(rate: Rate, time: Any, idle_ps: int) -> IdleSums:
         gpu_ps=idle_ps,
         excess_ps=max(0, -idle_ps),
         cost=None if price is None else gpu_cost(idle_ps, price),
+        provisioned_ps=offered_ps,
+        provisioned_cost=None if price is None else gpu_cost(offered_ps, price),
     )
 
 
 def _added(one: IdleSums | None, other: IdleSums) -> IdleSums:
     if one is None:
         return other
-    cost = None if one.cost is None or other.cost is None else total([one.cost, other.cost])
     return replace(
         one,
         gpu_ps=one.gpu_ps + other.gpu_ps,
         excess_ps=one.excess_ps + other.excess_ps,
-        cost=cost,
+        cost=_both(one.cost, other.cost),
+        provisioned_ps=one.provisioned_ps + other.provisioned_ps,
+        provisioned_cost=_both(one.provisioned_cost, other.provisioned_cost),
     )
+
+
+def _both(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+    return None if one is None or other is None else total([one, other])

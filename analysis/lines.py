@@ -25,6 +25,7 @@ class IdleSums:
 
     `time` is the value of the time column grouped by, None where there is none. `excess_ps` is by
     how much busy exceeds provisioned, summed over the rates of the pool in which it does.
+    `provisioned_cost` is of `provisioned_ps`, what there is of the pool, busy or not.
     """
 
     pool: str
@@ -33,11 +34,16 @@ class IdleSums:
     gpu_ps: int
     excess_ps: int
     cost: Decimal | None
+    provisioned_ps: int
+    provisioned_cost: Decimal | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line before rounding; `cost` is exact, None where no price is known."""
+    """One line before rounding; `cost` is exact, None where no price is known.
+
+    `idle` is what an idle line is the difference of.
+    """
 
     line: str
     basis: str
@@ -47,6 +53,7 @@ class Line:
     sums: Sums | None = None
     gpu_ps: int | None = None
     cost: Decimal | None = None
+    idle: IdleSums | None = None
 
 
 def group_lines(groups: Mapping[GroupKey, Sums], by: Sequence[str]) -> list[Line]:
@@ -90,6 +97,7 @@ def idle_lines(idle: Iterable[IdleSums], by: Sequence[str]) -> list[Line]:
             pool=item.pool,
             gpu_ps=item.gpu_ps,
             cost=item.cost,
+            idle=item,
         )
         for item in idle
     ]

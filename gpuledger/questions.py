@@ -41,7 +41,7 @@ EXPLAIN = {
     "question": "Which letter of the law moved the bill from one month to the other?",
     "asked_with": "gpuledger explain --from MONTH --to MONTH",
     "grain": "a group; idle time per pool; a total in each currency",
-    "unit": "money per letter, adding up to the change",
+    "unit": "money per letter, of idle time per cause, adding up to the change",
 }
 """Two answers of `law` compared: a question without a file of its own."""
 
