@@ -65,7 +65,7 @@ def arguments(port: int, *, opens_browser: bool = False) -> list[str]:
         ("theme.dark.primaryColor", "#6fa8dc"),
     )
     flags = [part for name, value in options for part in (f"--{name}", value)]
-    return [sys.executable, "-m", "streamlit", "run", str(SCRIPT), *flags]
+    return [sys.executable, "-m", "dashboard.serving", "run", str(SCRIPT), *flags]
 
 
 def environment(ledger_path: Path, config_path: Path | None) -> dict[str, str]:

@@ -1,6 +1,8 @@
 """The dashboard listens on this machine only, and says so where it cannot."""
 
 import socket
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,3 +58,19 @@ def test_a_ledger_that_changed_is_another_source(tmp_path: Path) -> None:
     before = current_source(told)
     ledger.write_bytes(b"22")
     assert current_source(told) != before
+
+
+def test_what_every_page_needs_is_read_before_the_server_listens_and_no_page_is() -> None:
+    text = (
+        "import sys\n"
+        "from importlib import import_module\n"
+        "from dashboard.serving import READ_FIRST\n"
+        "for name in READ_FIRST:\n"
+        "    import_module(name)\n"
+        "print(*sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    read = set(done.stdout.split())
+    assert {"duckdb", "pandas", "plotly.graph_objects", "polars", "analysis.law"} <= read
+    assert read.isdisjoint({"dashboard.answers", "dashboard.pages.overview"})
+    assert arguments(8501)[1:4] == ["-m", "dashboard.serving", "run"]
