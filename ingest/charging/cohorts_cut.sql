@@ -111,3 +111,7 @@ from cohorts as c
 semi join recut_combinations as r on c.digest = r.digest
 inner join cohorts as w on c.digest = w.digest and c.cohort_id <> w.cohort_id
 anti join ended_cohorts as e on w.cohort_id = e.cohort_id;
+
+drop table wanted_eras;
+
+drop table recut_combinations;

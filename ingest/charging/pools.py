@@ -16,7 +16,13 @@ import pyarrow as pa
 from ingest.charging.eras import ModelEra, model_eras
 from ingest.charging.partitions import mark_other_version, mark_stale
 from ingest.charging.pieces import DAY_NS
-from ingest.charging.rates import Rate, Stretch, charged_differently, configured_rates
+from ingest.charging.rates import (
+    BEGINNING,
+    Rate,
+    Stretch,
+    charged_differently,
+    configured_rates,
+)
 from ingest.charging.statements import statement
 from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
@@ -57,8 +63,10 @@ BUDGET_COLUMNS: dict[str, pa.DataType] = {
 def apply_configuration(ledger: Ledger, configuration: Configuration) -> None:
     """Write what `configuration` says of pools and budgets; mark stale what it charges anew."""
     with ledger.transaction() as connection:
-        _resolve_cohorts(connection, configuration)
-        _replace_pools(connection, configuration)
+        eras = model_eras(configuration.pools)
+        has_moves = any(era.since > BEGINNING for era in eras) or _has_eras(connection)
+        _resolve_cohorts(connection, eras, has_moves=has_moves)
+        _replace_pools(connection, configuration, has_moves=has_moves)
         digest = configuration_digest(configuration)
         if ledger.fact(DIGEST_FACT) == digest:
             return
@@ -100,10 +108,18 @@ def rates_by_pool(connection: Connection) -> dict[str, list[Rate]]:
     return rates
 
 
-def _resolve_cohorts(connection: Connection, configuration: Configuration) -> None:
-    """Give each cohort its pool, and each call the cohort of its era."""
-    connection.register("pool_models", _era_table(model_eras(configuration.pools)))
-    connection.execute(statement("cohorts_cut"))
+def _has_eras(connection: Connection) -> bool:
+    """Whether any combination has several cohorts, as an earlier configuration cut it."""
+    return bool(connection.execute("select 1 from cohorts where pool_from > 0 limit 1").fetchall())
+
+
+def _resolve_cohorts(connection: Connection, eras: Sequence[ModelEra], *, has_moves: bool) -> None:
+    """Give each cohort its pool, and each call the cohort of its era.
+
+    Without moves there is one era, and nothing to cut.
+    """
+    connection.register("pool_models", _era_table(eras))
+    connection.execute(statement("cohorts_cut" if has_moves else "cohorts_uncut"))
     connection.execute(statement("cohorts_resolve"))
     connection.unregister("pool_models")
     if _has_rows(connection, "repooled_cohorts") or _has_rows(connection, "era_moves"):
@@ -124,9 +140,11 @@ def _has_rows(connection: Connection, table: str) -> bool:
     return bool(connection.table(table).limit(1).fetchall())
 
 
-def _replace_pools(connection: Connection, configuration: Configuration) -> None:
+def _replace_pools(
+    connection: Connection, configuration: Configuration, *, has_moves: bool
+) -> None:
     before = rates_in(connection)
-    named = connection.execute(statement("pools_named"))
+    named = connection.execute(statement("pools_with_calls" if has_moves else "pools_of_cohorts"))
     implicit = {pool for (pool,) in named.fetchall()} - {pool.name for pool in configuration.pools}
     after = configured_rates(configuration, implicit, {rate.key: rate.rate_id for rate in before})
     if after == before:
