@@ -1,5 +1,6 @@
 """What was acknowledged survives `kill -9` at any instant, once; what was not can be sent again."""
 
+import os
 import random
 import threading
 import time
@@ -14,7 +15,8 @@ import pytest
 PROTOBUF = {"content-type": "application/x-protobuf"}
 BATCH = 16
 SENDERS = 2
-KILLS = 4
+KILLS = int(os.environ.get("GPULEDGER_KILLS", "4"))
+"""A sample; `GPULEDGER_KILLS=200 pytest tests/receiver` is the whole, in some minutes."""
 
 
 class Sender(threading.Thread):
