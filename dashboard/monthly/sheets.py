@@ -23,6 +23,7 @@ SAFE_WORKBOOK_OPTIONS = {
     "strings_to_numbers": False,
 }
 HEADER_HEIGHT_POINTS = 32
+MOST_LETTERS = 32_767
 WIDTHS: Mapping[Kind, int] = {
     "text": 26,
     "count": 14,
@@ -94,7 +95,12 @@ def write_value(sheet: Worksheet, at: tuple[int, int], value: Any, style: Format
     elif isinstance(value, int | float | Decimal):
         sheet.write_number(*at, float(value), style)
     else:
-        sheet.write_string(*at, str(value), style)
+        sheet.write_string(*at, _fitting(str(value)), style)
+
+
+def _fitting(text: str) -> str:
+    """`text` as one cell holds it: XlsxWriter leaves a longer one out without a word."""
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
 
 
 def _write_row(

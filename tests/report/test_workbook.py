@@ -1,8 +1,10 @@
 """The workbook's totals can be computed again from its cells, and no text becomes a formula."""
 
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
+import polars as pl
 import pytest
 from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
@@ -10,6 +12,10 @@ from openpyxl.worksheet.worksheet import Worksheet
 from dashboard.monthly.figures import MonthlyFigures
 from dashboard.monthly.workbook import workbook_bytes
 
+HOSTILE_NAMES = (
+    "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "two\nlines", "＝1+1", "/x" * 500,
+    "\u202eevil\u202c", "\u05e9\u05dc\u05d5\u05dd", "🚀 /chat", "{=1+1}", "http://h/x", "1e5",
+)  # fmt: skip
 FORMULA_NAME = "=cmd|'/c calc'!A0"
 
 
@@ -78,6 +84,19 @@ def test_a_name_that_looks_like_a_formula_is_a_text(figures: MonthlyFigures) -> 
     assert cell.data_type == "s"
     found = sheet_of(figures, "Data quality", formulas=True)["B2"]
     assert (found.value, found.data_type) == ("=1+1", "s")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_stay_whole_texts(figures: MonthlyFigures, name: str) -> None:
+    hostile = figures.endpoints.with_columns(label=pl.lit(name))
+    sheet = sheet_of(replace(figures, endpoints=hostile), "Endpoints", formulas=True)
+    assert (sheet["A2"].value, sheet["A2"].data_type, sheet["A2"].hyperlink) == (name, "s", None)
+
+
+def test_a_name_too_long_for_a_cell_is_cut_with_a_sign_of_it(figures: MonthlyFigures) -> None:
+    endless = figures.endpoints.with_columns(label=pl.lit("x" * 40_000))
+    cell = sheet_of(replace(figures, endpoints=endless), "Endpoints")["A2"]
+    assert cell.value == "x" * 32_766 + "…"
 
 
 def test_what_is_not_known_is_an_empty_cell(figures: MonthlyFigures) -> None:
