@@ -1,23 +1,20 @@
 """The report's documents as files: written whole or not at all.
 
-Owns file names and how a plain table guards its texts. Refuses to leave half a file behind.
+Owns file names. Refuses to leave half a file behind.
 """
 
-import csv
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from io import StringIO
 from pathlib import Path
-from typing import Any
 
+from dashboard.guarded_csv import guarded_csv
 from dashboard.monthly.figures import MonthlyFigures
 from dashboard.monthly.page import report_page
 from dashboard.monthly.tables import Table
 from dashboard.monthly.workbook import workbook_bytes
 
 FORMATS = ("xlsx", "html", "csv")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_report(figures: MonthlyFigures, folder: Path, formats: Sequence[str]) -> list[Path]:
@@ -32,16 +29,8 @@ def write_report(figures: MonthlyFigures, folder: Path, formats: Sequence[str]) 
 
 
 def table_csv(table: Table) -> str:
-    """`table` as CSV under its columns' keys; a text that a spreadsheet would compute is quoted.
-
-    Such a text (it begins with = + - @, a tab or a carriage return) gets a leading apostrophe.
-    """
-    buffer = StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([column.key for column in table.columns])
-    for row in table.frame.iter_rows(named=True):
-        writer.writerow([_csv_cell(row[column.key]) for column in table.columns])
-    return buffer.getvalue()
+    """`table` as CSV under its columns' keys; a text that a spreadsheet would compute is quoted."""
+    return guarded_csv(table.frame, [column.key for column in table.columns])
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -67,9 +56,3 @@ def _documents(figures: MonthlyFigures, formats: Sequence[str]) -> Iterator[tupl
         for table in figures.tables():
             ending = table.name.lower().replace(" ", "-")
             yield f"{stem}-{ending}.csv", table_csv(table).encode()
-
-
-def _csv_cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return "" if value is None else value

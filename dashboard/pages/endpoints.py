@@ -8,6 +8,7 @@ from dashboard import answers
 from dashboard.address import Choice, choose
 from dashboard.drilldown import NO_LINE, Behind, line_choices
 from dashboard.pages.notes import show_notes
+from dashboard.pages.tables import show_table
 from dashboard.pages.trace_panel import show_trace
 from dashboard.source import Source
 from dashboard.tables import call_columns, calls_table, law_columns, law_table
@@ -31,13 +32,12 @@ def show(source: Source, view: View) -> None:
     """The page in `view`."""
     lines = answers.law_by(source, (view.by,), view.window, view.where)
     st.subheader(f"The law by {view.by}, {view.period.text}")
-    st.dataframe(
+    show_table(
         law_table(lines.frame, view.by),
+        "law",
+        f"The law by {view.by}",
         column_config=law_columns(view.by, view.currency),
-        hide_index=True,
         height="content",
-        placeholder="–",
-        alt=f"The law by {view.by}",
     )
     show_notes(lines)
     _calls_behind(source, view, line_choices(lines.frame, view.by, view.where))
@@ -60,15 +60,14 @@ def _calls(source: Source, view: View, behind: Behind, order: str) -> None:
     answer, count = answers.calls_behind(source, view.window, behind, order, SHOWN_CALLS)
     st.text(f"Showing {count_text(answer.frame.height)} of {count_text(count)} calls")
     table = calls_table(answer.frame)
-    event = st.dataframe(
+    event = show_table(
         table,
+        "calls",
+        "Calls",
         column_config=call_columns(),
-        hide_index=True,
-        placeholder="–",
         on_select="rerun",
         selection_mode="single-row",
         key="calls",
-        alt="Calls",
     )
     rows = event.selection.rows
     if rows:

@@ -9,6 +9,7 @@ from dashboard.comparison import LetterCard, compared_lines, letter_cards, lette
 from dashboard.lines import labelled
 from dashboard.moves import moves_of
 from dashboard.pages.notes import show_notes
+from dashboard.pages.tables import show_table
 from dashboard.pages.unpriced import show_unpriced
 from dashboard.series import spend_by_day
 from dashboard.source import Source
@@ -122,11 +123,10 @@ def _letter(card: LetterCard) -> None:
 
 def _lines(lines: pl.DataFrame, before: pl.DataFrame | None, view: View) -> None:
     st.subheader(f"Cost by {view.by}")
-    st.dataframe(
+    show_table(
         compared_lines(lines, before, view.by, view.currency),
+        "cost",
+        f"Cost by {view.by}, now and before",
         column_config=comparison_columns(view.by, view.name_before, view.currency),
-        hide_index=True,
         height="content",
-        placeholder="–",
-        alt=f"Cost by {view.by}, now and before",
     )

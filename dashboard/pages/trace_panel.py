@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import answers
+from dashboard.pages.tables import show_table
 from dashboard.source import Source
 from dashboard.tables import span_columns, spans_table, trace_sentence
 from dashboard.view import View
@@ -28,10 +29,10 @@ def show_trace(source: Source, view: View, identity: str) -> None:
         st.plotly_chart(figure, key="waterfall", alt="Waterfall of one trace")
     table = st.expander("Its spans as a table", key="spans", on_change="rerun")
     if table.open:
-        table.dataframe(
+        show_table(
             spans_table(spans),
+            "spans",
+            "Spans of one trace",
+            place=table,
             column_config=span_columns(),
-            hide_index=True,
-            placeholder="–",
-            alt="Spans of one trace",
         )

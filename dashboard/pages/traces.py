@@ -7,6 +7,7 @@ from analysis.traces import TraceSearch
 from analysis.wording import counted
 from dashboard import answers
 from dashboard.address import Choice, choose
+from dashboard.pages.tables import show_table
 from dashboard.pages.trace_panel import show_trace
 from dashboard.source import Source
 from dashboard.tables import trace_columns, traces_table
@@ -39,15 +40,14 @@ def show(source: Source, view: View) -> None:
     found = answer.frame.height
     fitting = int(answer.frame["fitting_count"][0])
     st.text(f"Showing {count_text(found)} of {count_text(fitting)} traces; choose one below")
-    st.dataframe(
+    show_table(
         traces_table(answer.frame),
+        "traces",
+        "Traces",
         column_config=trace_columns(),
-        hide_index=True,
-        placeholder="–",
         on_select=lambda: _remember(answer.frame["trace_id"].to_list()),
         selection_mode="single-row",
         key="trace_list",
-        alt="Traces",
     )
     trace_id = st.query_params.get("trace")
     if trace_id:

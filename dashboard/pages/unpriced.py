@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import answers
+from dashboard.pages.tables import show_table
 from dashboard.remedies import with_remedies
 from dashboard.source import Source
 from dashboard.summary import Summary
@@ -20,10 +21,11 @@ def show_unpriced(source: Source, summary: Summary) -> None:
         on_change="rerun",
     )
     if why.open:
-        why.dataframe(
+        show_table(
             with_remedies(answers.without_price(source)),
+            "without-price",
+            "Calls without a price",
+            place=why,
             column_config=unpriced_columns(),
-            hide_index=True,
             height="content",
-            alt="Calls without a price",
         )

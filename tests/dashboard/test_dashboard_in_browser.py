@@ -145,3 +145,20 @@ def test_an_ingest_can_write_while_the_dashboard_is_open(
     page.reload()
     assert first_number(page) == cost
     page.get_by_text("34 calls with").wait_for()
+
+
+def test_a_table_is_downloaded_whole_and_guarded_and_in_no_other_way(
+    served: str, page_of: OpenPage
+) -> None:
+    page = page_of()
+    page.goto(f"{served}/endpoints")
+    button = page.get_by_role("button", name="Download: The law by endpoint")
+    button.wait_for()
+    with page.expect_download() as download:
+        button.click()
+    lines = download.value.path().read_text("utf-8").splitlines()
+    assert download.value.suggested_filename == "gpuledger-law.csv"
+    assert lines[0].startswith("label,cost,currency,share_ratio,N,")
+    assert lines[-1].startswith("total,245.310,USD,")
+    page.get_by_test_id("stDataFrame").first.hover()
+    assert not page.get_by_role("button", name="Download as CSV").is_visible()
