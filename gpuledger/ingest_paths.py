@@ -127,7 +127,7 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
 def _frame(results: Sequence[DeliveryResult]) -> pl.DataFrame:
     rows = [
         {
-            "source": result.source,
+            "source": result.source.encode("utf-8", "replace").decode("utf-8"),
             "format": result.format_name,
             **(asdict(result.counts) if result.counts else {}),
         }

@@ -24,6 +24,9 @@ class CommandEntry:
     summary: str
 
 
+_MACHINE_ERRORS = ("IOException", "FatalException", "OutOfMemoryException")
+"""Errors of the database that tell of a full or failing disk, or of too little memory."""
+
 COMMANDS: dict[str, CommandEntry] = {
     "demo": CommandEntry(
         target="gpuledger.demo:demo",
@@ -111,6 +114,22 @@ def gpuledger() -> None:
     """Every GPU-second of LLM inference, accounted for."""
 
 
+def _of_the_machine(error: Exception) -> str | None:
+    """What to say where a disk, a file or the memory gave out; None for a fault of the product.
+
+    The driver's errors are known by name: importing it here would slow every command down.
+    """
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror or error}; mend that and run the command again"
+    if type(error).__module__ != "_duckdb" or type(error).__name__ not in _MACHINE_ERRORS:
+        return None
+    return (
+        f"the ledger could not be read or written: {str(error).splitlines()[0]}; free space or "
+        "memory and run the command again: what was taken already is not taken twice"
+    )
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line and exit with its code."""
     try:
@@ -126,6 +145,11 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(ExitCode.NOT_USABLE)
     except BrokenPipeError:
         sys.exit(ExitCode.DONE)
+    except Exception as error:
+        if (message := _of_the_machine(error)) is None:
+            raise
+        click.echo(f"error: {message}", err=True)
+        sys.exit(ExitCode.NOT_USABLE)
     sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
 

@@ -28,13 +28,25 @@ def open_sources(paths: Sequence[str]) -> Iterator[Opened]:
     for given in paths:
         path = Path(given)
         if given == "-":
-            yield from _stream(given, sys.stdin.buffer)
+            yield from _standard_input()
         elif path.exists():
             yield from _path(path)
         elif glob.has_magic(given):
             yield from _matching(given)
+        elif path.is_symlink():
+            yield RefusedSourceError(given, "a link to nothing, or to itself; check where it leads")
         else:
             yield RefusedSourceError(given, "does not exist; check the path")
+
+
+def _standard_input() -> Iterator[Opened]:
+    if sys.stdin is None:
+        yield RefusedSourceError("-", "standard input is closed; pipe the data into the command")
+        return
+    try:
+        yield from _stream("-", sys.stdin.buffer)
+    except OSError as error:
+        yield RefusedSourceError("-", f"cannot be read: {error.strerror or error}")
 
 
 def _matching(pattern: str) -> Iterator[Opened]:

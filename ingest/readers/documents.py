@@ -21,6 +21,8 @@ from ingest.records import Json, Reject
 MAX_DOCUMENT_BYTES = 512 * 2**20
 _MAX_HELD_REJECTS = 1_000
 """So many lines that are no JSON, and none that is, make a file that is no JSON."""
+MAX_WRITTEN_DEPTH = 254
+"""Levels of nesting that the writer of JSON follows."""
 _NO_BLANK = re.compile(r"\S")
 _TOO_LARGE = f"a JSON document of more than {MAX_DOCUMENT_BYTES // 2**20} MiB"
 
@@ -74,13 +76,38 @@ def _found_instead(head: bytes, rejects: list[Reject]) -> str:
 
 
 def records(source: Source, *, names_nan: bool = False) -> Iterator[Document | Reject]:
-    """Each JSON value of `source`; a document that is a list gives its items."""
+    """Each JSON value of `source`; a document that is a list gives its items.
+
+    A record that is nested beyond what can be written again is rejected.
+    """
     for item in documents(source, names_nan=names_nan):
         if isinstance(item, Document) and isinstance(item.value, list):
             for index, value in enumerate(item.value):
-                yield Document(item.at(f"[{index}]"), value)
+                yield _written_again(Document(item.at(f"[{index}]"), value))
         else:
-            yield item
+            yield item if isinstance(item, Reject) else _written_again(item)
+
+
+def _written_again(record: Document) -> Document | Reject:
+    """The record, or its reject where a writer of JSON finds it nested too deep."""
+    if not _is_deep(record.value):
+        return record
+    try:
+        orjson.dumps(record.value)
+    except orjson.JSONEncodeError:
+        return rejected(record.where, f"nested deeper than {MAX_WRITTEN_DEPTH} levels")
+    return record
+
+
+def _is_deep(value: Json) -> bool:
+    """Whether a value has lists or objects inside of those inside of it: most records do not."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(
+        type(deeper) in {dict, list}
+        for item in inside
+        if type(item) in {dict, list}
+        for deeper in (item.values() if type(item) is dict else item)
+    )
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -93,7 +120,7 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             rest = stream.readline(MAX_DOCUMENT_BYTES)
         content = line.removeprefix(UTF8_BOM).strip() if number == 1 else line.strip()
         if content:
-            yield number, content
+            yield number, content.strip(b"\x00") or content
 
 
 def _has_document_a_line(head: bytes) -> bool:

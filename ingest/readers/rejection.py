@@ -29,4 +29,12 @@ def _as_text(record: Json) -> str | None:
     try:
         return orjson.dumps(record)[:MAX_REJECT_CHARACTERS].decode("utf-8", "replace")
     except TypeError:
+        return _as_python_text(record)
+
+
+def _as_python_text(record: Json) -> str | None:
+    """The beginning of what JSON cannot write; None where it is nested too deep to be written."""
+    try:
         return repr(record)[:MAX_REJECT_CHARACTERS]
+    except RecursionError:
+        return None

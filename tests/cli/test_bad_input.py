@@ -1,0 +1,138 @@
+"""What a user may point `ingest` at by mistake: each is named, and no neighbour is lost."""
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import orjson
+import pytest
+
+from gpuledger.main import main
+
+GOOD = b'{"call_id": "%s", "started_at": 1, "ended_at": 2, "model": "m", "input_tokens": 7}\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GPULEDGER_LEDGER", raising=False)
+    return tmp_path
+
+
+def ingested(
+    capfd: pytest.CaptureFixture[str], *paths: str
+) -> tuple[int, list[tuple[int | None, ...]], str]:
+    """The exit code; read, new, duplicate, rejected of each source; what was said."""
+    capfd.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["ingest", *paths, "--output", "json"])
+    said = capfd.readouterr()
+    rows = orjson.loads(said.out)
+    columns = ("read", "new", "duplicate", "rejected")
+    return int(ended.value.code or 0), [tuple(row[c] for c in columns) for row in rows], said.err
+
+
+def test_a_record_nested_without_end_is_rejected_alone(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    deep = b'{"call_id": "d", "started_at": ' + b"[" * 1000 + b"]" * 1000 + b"}\n"
+    (folder / "a.jsonl").write_bytes(GOOD % b"a" + deep + GOOD % b"b")
+    code, counts, said = ingested(capfd, "a.jsonl")
+    assert (code, counts) == (0, [(3, 2, 0, 1)])
+    assert "1 × nested deeper than 254 levels (first: line 2)" in said
+
+
+def test_zero_bytes_between_records_take_no_record_with_them(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.jsonl").write_bytes(GOOD % b"a" + b"\x00" * 512 + GOOD % b"b")
+    assert ingested(capfd, "a.jsonl")[:2] == (0, [(2, 2, 0, 0)])
+    (folder / "cut.jsonl").write_bytes(GOOD % b"c" + b"\x00" * 512)
+    assert ingested(capfd, "cut.jsonl")[:2] == (0, [(2, 1, 0, 1)])
+
+
+def test_line_ends_a_mark_repeated_keys_and_lone_surrogates_are_read(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "crlf.jsonl").write_bytes((GOOD % b"a" + GOOD % b"b").replace(b"\n", b"\r\n"))
+    (folder / "bom.jsonl").write_bytes(b"\xef\xbb\xbf" + GOOD % b"c")
+    (folder / "twice.jsonl").write_bytes(b'{"call_id": "x", "call_id": "d", "started_at": 1}\n')
+    (folder / "half.jsonl").write_bytes(b'{"call_id": "\\ud800", "started_at": 1}\n')
+    code, counts, said = ingested(capfd, "crlf.jsonl", "bom.jsonl", "twice.jsonl", "half.jsonl")
+    assert (code, said) == (0, "")
+    assert counts == [(2, 2, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0)]
+
+
+def test_a_name_that_is_no_utf8_is_shown_and_read(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name = os.fsdecode(b"bad\xff.jsonl")
+    (folder / name).write_bytes(GOOD % b"a")
+    assert ingested(capfd, name)[:2] == (0, [(1, 1, 0, 0)])
+
+
+def test_links_to_nothing_and_to_themselves_are_named_and_a_circle_of_folders_ends(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "gone").symlink_to("nothing")
+    (folder / "self").symlink_to("self")
+    (folder / "circle").mkdir()
+    (folder / "circle" / "a.jsonl").write_bytes(GOOD % b"a")
+    (folder / "circle" / "again").symlink_to("../circle")
+    code, counts, said = ingested(capfd, "gone", "self", "circle")
+    assert (code, counts[2]) == (4, (1, 1, 0, 0))
+    for name in ("gone", "self"):
+        assert f"not read: {name}: a link to nothing, or to itself; check where it leads" in said
+
+
+def test_members_that_cannot_be_opened_leave_the_others(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("secret.jsonl", GOOD % b"a")
+        archive.writestr("inner.zip", b"PK\x03\x04")
+        archive.writestr("good.jsonl", GOOD % b"b")
+    content = bytearray(packed.getvalue())
+    content[content.find(b"PK\x03\x04") + 6] |= 1
+    content[content.find(b"PK\x01\x02") + 8] |= 1
+    (folder / "a.zip").write_bytes(content)
+    code, counts, said = ingested(capfd, "a.zip")
+    assert (code, counts[2]) == (4, (1, 1, 0, 0))
+    assert "a.zip!secret.jsonl: encrypted; unpack the archive with its password first" in said
+    assert "a.zip!inner.zip: a zip archive inside another file; unpack it first" in said
+
+
+def apart(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """A shell's command, with `gpuledger` as `$G`."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
+        env={**os.environ, "G": f"{sys.executable} -m gpuledger.main"},
+    )
+
+
+def test_a_closed_standard_input_is_named(folder: Path) -> None:
+    done = apart(folder, "$G ingest - <&-")
+    assert done.returncode == 4
+    assert done.stderr == (
+        "not read: -: standard input is closed; pipe the data into the command\n"
+    )
+
+
+def test_a_full_disk_is_said_and_nothing_of_the_source_stays(folder: Path) -> None:
+    (folder / "a.jsonl").write_bytes(b"".join(GOOD % (b"%d" % n) for n in range(60_000)))
+    full = apart(folder, "ulimit -f 200; $G ingest a.jsonl")
+    assert full.returncode == 4, full.stderr
+    assert "error: the ledger could not be read or written: " in full.stderr
+    assert "run the command again" in full.stderr
+    assert "Traceback" not in full.stderr
+    again = apart(folder, "$G ingest a.jsonl --output json")
+    assert orjson.loads(again.stdout)[0]["new"] == 60_000
