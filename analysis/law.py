@@ -79,9 +79,7 @@ def law_lines(  # noqa: PLR0913 - a question is asked by keywords
     scan: Scan = scanned,
 ) -> LawLines:
     """The lines of `law` with their exact costs; raises what it raises."""
-    columns = checked_groups(by)
-    filters = selected(where)
-    connection = ledger.connection
+    columns, filters, connection = checked_groups(by), selected(where), ledger.connection
     asked = window or Window(timezone=configuration.timezone)
     resolved = bounded(connection, asked, filters)
     times = times_of(columns, resolved)

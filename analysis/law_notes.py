@@ -35,12 +35,21 @@ def window_note(asked: Window, resolved: Window, origin: str | None) -> str:
     taken = " ".join(bound for bound in (begin, end) if bound)
     if not taken or resolved.since is None or resolved.until is None:
         return said
-    month = month_of(resolved.until - 1, resolved.timezone)
-    following = month_of(Window.month(month, resolved.timezone).until or 0, resolved.timezone)
+    month, following = _newest_month(resolved.since, resolved.until, resolved.timezone)
     return (
         f"{said}, {taken} of the ledger's {origin} calls; idle time outside it is not counted; "
         f"for a whole month: --since {month} --until {following}"
     )
+
+
+def _newest_month(since: int, until: int, timezone: str) -> tuple[str, str]:
+    """The newest month that is over at `until`, and its successor; else the one that runs then."""
+    running = month_of(until - 1, timezone)
+    month = Window.month(running, timezone)
+    begin, end = month.since or 0, month.until or 0
+    if since < begin and until < end:
+        return month_of(begin - 1, timezone), running
+    return running, month_of(end, timezone)
 
 
 def only_idle_note(connection: Connection, window: Window, filters: Filters) -> str:

@@ -133,3 +133,24 @@ def test_the_note_of_a_month_is_that_month(ledger_of: LedgerOf) -> None:
     assert window_note(law(ledger, CONFIGURATION, window=october)) == (
         "window: 2026-10-01T00:00:00+00:00 to 2026-11-01T00:00:00+00:00 (UTC)"
     )
+
+
+@pytest.mark.parametrize(
+    ("first_day", "last_day", "months"),
+    [
+        pytest.param(3, 20, "--since 2026-10 --until 2026-11", id="the month that runs"),
+        pytest.param(-9, 20, "--since 2026-09 --until 2026-10", id="the month that is over"),
+        pytest.param(-40, 31, "--since 2026-10 --until 2026-11", id="a month to its last instant"),
+        pytest.param(-40, -35, "--since 2026-08 --until 2026-09", id="a month of the past"),
+    ],
+)
+def test_the_month_to_ask_for_is_the_newest_that_is_over(
+    ledger_of: LedgerOf, first_day: int, last_day: int, months: str
+) -> None:
+    day, end = 86_400, last_day * 86_400
+    calls = [
+        call("1", first_day * day, first_day * day + 1, first_day * day + 10),
+        call("2", end - 10, end - 9, end),
+    ]
+    answer = law(ledger_of(calls, CONFIGURATION), CONFIGURATION)
+    assert window_note(answer).endswith(f"for a whole month: {months}")
