@@ -18,6 +18,7 @@ from ingest.readers.flat_spans import FlatSpans
 from ingest.readers.foreign import companion, described
 from ingest.readers.gemini_responses import GeminiResponses
 from ingest.readers.gemini_session import GeminiSession
+from ingest.readers.inspect_ai import InspectAi
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.llmperf import LlmPerf
@@ -48,6 +49,7 @@ READERS: tuple[Reader, ...] = (
     GeminiResponses(),
     Aider(),
     SweAgent(),
+    InspectAi(),
     VllmLifecycle(),
     LlamaCpp(),
     AzureLlmTrace(),

@@ -34,6 +34,7 @@ SAMPLES = {
     "gemini-responses": "gemini-responses.jsonl",
     "aider": "aider.jsonl",
     "swe-agent": "swe-agent.json",
+    "inspect-ai": "inspect-ai.json",
     "vllm-lifecycle": "vllm/requests.jsonl",
     "llama-cpp": "llama-cpp.jsonl",
     "burstgpt": "burstgpt.csv",

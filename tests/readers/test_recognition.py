@@ -27,6 +27,7 @@ FORMAT_OF = {
     "gemini-responses.jsonl": "gemini-responses",
     "aider.jsonl": "aider",
     "swe-agent.json": "swe-agent",
+    "inspect-ai.json": "inspect-ai",
     "vllm/requests.jsonl": "vllm-lifecycle",
     "llama-cpp.jsonl": "llama-cpp",
     "burstgpt.csv": "burstgpt",
