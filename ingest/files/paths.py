@@ -26,27 +26,29 @@ def open_sources(paths: Sequence[str]) -> Iterator[Opened]:
     A folder gives its files by name, hidden ones left out; an archive gives its members.
     """
     for given in paths:
-        path = Path(given)
-        if given == "-":
-            yield from _standard_input()
-        elif path.exists():
-            yield from _path(path)
-        elif glob.has_magic(given):
-            yield from _matching(given)
-        elif path.is_symlink():
-            yield RefusedSourceError(given, "a link to nothing, or to itself; check where it leads")
-        else:
-            yield RefusedSourceError(given, "does not exist; check the path")
+        try:
+            yield from _standard_input() if given == "-" else _named(given)
+        except OSError as error:
+            yield RefusedSourceError(given, f"cannot be read: {error.strerror or error}")
+
+
+def _named(given: str) -> Iterator[Opened]:
+    path = Path(given)
+    if path.exists():
+        yield from _path(path)
+    elif glob.has_magic(given):
+        yield from _matching(given)
+    elif path.is_symlink():
+        yield RefusedSourceError(given, "a link to nothing, or to itself; check where it leads")
+    else:
+        yield RefusedSourceError(given, "does not exist; check the path")
 
 
 def _standard_input() -> Iterator[Opened]:
     if sys.stdin is None:
         yield RefusedSourceError("-", "standard input is closed; pipe the data into the command")
         return
-    try:
-        yield from _stream("-", sys.stdin.buffer)
-    except OSError as error:
-        yield RefusedSourceError("-", f"cannot be read: {error.strerror or error}")
+    yield from _stream("-", sys.stdin.buffer)
 
 
 def _matching(pattern: str) -> Iterator[Opened]:

@@ -263,6 +263,24 @@ def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
     assert refused.found == "cannot be read: No such file or directory"
 
 
+def test_a_path_that_may_not_be_looked_at_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "good").write_bytes(LINE)
+    exists = Path.exists
+
+    def closed(path: Path) -> bool:
+        if path.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", closed)
+    refused, good = opened(tmp_path / "closed", tmp_path / "good")
+    assert isinstance(refused, RefusedSourceError)
+    assert refused.found == "cannot be read: Permission denied"
+    assert bytes_of(good) == LINE
+
+
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
