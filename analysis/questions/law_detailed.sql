@@ -52,6 +52,30 @@ served_by_quarter as (
         case
             when $is_by_time then quarter_of(coalesce(started_at, arrived_at, ended_at))
         end as quarter,
+        count(*) as call_count,
+        sum(input_tokens) as input_tokens,
+        sum(output_tokens) as output_tokens,
+        count(output_tokens) as known_output_count
+    from call_rows
+    where
+        $caller is null
+        and ($any_user or user_id is not distinct from $user_id)
+        and ($any_conversation or conversation_id is not distinct from $conversation_id)
+        and ($since is null or coalesce(started_at, arrived_at, ended_at) >= $since)
+        and ($until is null or coalesce(started_at, arrived_at, ended_at) < $until)
+    group by
+        cohort_id,
+        case
+            when $is_by_time then quarter_of(coalesce(started_at, arrived_at, ended_at))
+        end
+),
+
+served_by_caller as (
+    select
+        cohort_id,
+        case
+            when $is_by_time then quarter_of(coalesce(started_at, arrived_at, ended_at))
+        end as quarter,
         case $caller
             when 'user_id' then user_id
             when 'conversation_id' then conversation_id
@@ -62,7 +86,8 @@ served_by_quarter as (
         count(output_tokens) as known_output_count
     from call_rows
     where
-        ($any_user or user_id is not distinct from $user_id)
+        $caller is not null
+        and ($any_user or user_id is not distinct from $user_id)
         and ($any_conversation or conversation_id is not distinct from $conversation_id)
         and ($since is null or coalesce(started_at, arrived_at, ended_at) >= $since)
         and ($until is null or coalesce(started_at, arrived_at, ended_at) < $until)
@@ -77,6 +102,28 @@ served_by_quarter as (
         end
 ),
 
+served_by_either as (
+    select
+        cohort_id,
+        quarter,
+        cast(null as varchar) as caller,
+        call_count,
+        input_tokens,
+        output_tokens,
+        known_output_count
+    from served_by_quarter
+    union all
+    select
+        cohort_id,
+        quarter,
+        caller,
+        call_count,
+        input_tokens,
+        output_tokens,
+        known_output_count
+    from served_by_caller
+),
+
 served as (
     select
         r.cohort_id,
@@ -86,7 +133,7 @@ served as (
         cast(sum(r.input_tokens) as bigint) as input_tokens,
         cast(sum(r.output_tokens) as bigint) as output_tokens,
         cast(sum(r.known_output_count) as bigint) as known_output_count
-    from served_by_quarter as r
+    from served_by_either as r
     left join times as t on r.quarter = t.quarter
     group by r.cohort_id, t.time_number, r.caller
 ),
