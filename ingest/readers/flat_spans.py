@@ -67,7 +67,7 @@ def _spans(source: Source) -> Iterator[Span | Reject]:
 
 def _items(source: Source) -> Iterator[Document | Reject]:
     """Each span with its position, also those of a trace."""
-    for document in records(source):
+    for document in records(source, names_nan=True):
         value = None if isinstance(document, Reject) else document.value
         spans = value.get("spans") if isinstance(value, dict) else None
         if isinstance(document, Reject) or not isinstance(spans, list):
