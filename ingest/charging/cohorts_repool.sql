@@ -1,5 +1,6 @@
 -- The calls whose partitions change with the pool of their cohort, or with their cohort: a call is
--- in the cohort of the era in which its service starts. One that tells no time is in the first era.
+-- in the cohort of the era in which its service starts. One that tells no time, or one before 1970,
+-- is in the first era.
 create or replace temp table repooled_calls as
 with changed_cohorts as (
     select cohort_id from repooled_cohorts
@@ -16,7 +17,7 @@ placed as (
         arrived_at,
         started_at,
         ended_at,
-        coalesce(started_at, arrived_at, ended_at, 0) as first_at
+        greatest(coalesce(started_at, arrived_at, ended_at, 0), 0) as first_at
     from call_rows
     where cohort_id in (select h.cohort_id from changed_cohorts as h)
 )

@@ -127,7 +127,7 @@ from record_winners
 where staged_no is not null and row_no is not null;
 
 -- A call enters the cohort of its combination in whose era its service starts (its first known
--- instant); one that tells no time is in the first era.
+-- instant); one that tells no time, or one before 1970, is in the first era.
 create or replace temp table entering_calls as
 with derived as (
     select
@@ -151,7 +151,7 @@ placed as (
     select
         rowid as staged_no,
         cohort_digest,
-        coalesce(started_at, arrived_at, ended_at, 0) as first_at
+        greatest(coalesce(started_at, arrived_at, ended_at, 0), 0) as first_at
     from staged_calls
 )
 

@@ -99,9 +99,10 @@ def test_a_call_is_in_the_pool_in_which_its_service_starts(
         call("arrival alone", None, arrived_at=T - 1, timing_source="tokens"),
         call("end alone", None, ended_at=T, timing_quality="unknown"),
         call("no time", None, timing_quality="unknown"),
+        call("before 1970", -DAY, timing_quality="invalid"),
     )
     charge(ledger, MOVED)
-    assert pools(ledger) == ["a", "a", "b", "b", "a", "b", "a"]
+    assert pools(ledger) == ["a", "a", "b", "b", "a", "b", "a", "a"]
 
 
 def test_a_call_that_crosses_the_move_stays_in_its_pool_until_its_end(
