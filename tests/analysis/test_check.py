@@ -82,7 +82,15 @@ def test_a_charge_that_is_a_tenth_of_a_second_off_is_seen(ledger: Ledger) -> Non
     ledger.connection.execute(
         "update charges set decode_gpu_seconds = decode_gpu_seconds + 0.1 where call_no = 7"
     )
-    assert failed(ledger) == {VIRTUAL}
+    assert failed(ledger) == {CONSERVED, VIRTUAL}
+
+
+def test_stored_sums_that_are_not_those_of_the_charges_are_seen(ledger: Ledger) -> None:
+    ledger.connection.execute(
+        "update charge_sums set decode_gpu_ps = decode_gpu_ps + 100000000 "
+        "where partition_id = (select min(partition_id) from charges)"
+    )
+    assert failed(ledger) == {CONSERVED}
 
 
 def test_negative_seconds_are_seen(ledger: Ledger) -> None:
@@ -93,6 +101,10 @@ def test_negative_seconds_are_seen(ledger: Ledger) -> None:
 
 def test_charges_of_no_call_are_seen(ledger: Ledger) -> None:
     ledger.connection.execute("update charges set cohort_id = 999 where call_no = 7")
+    ledger.connection.execute(
+        "update charge_sums set cohort_id = 999 "
+        "where partition_id in (select partition_id from charges where call_no = 7)"
+    )
     assert {REFERENCES, CONSERVED} <= failed(ledger)
     assert "charge without its call and cohort" in results(ledger)[REFERENCES][1]
 
