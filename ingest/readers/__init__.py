@@ -20,6 +20,7 @@ from ingest.readers.gemini_responses import GeminiResponses
 from ingest.readers.gemini_session import GeminiSession
 from ingest.readers.inspect_ai import InspectAi
 from ingest.readers.jaeger_json import JaegerJson
+from ingest.readers.langfuse import Langfuse
 from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.llmperf import LlmPerf
 from ingest.readers.mooncake import Mooncake
@@ -42,6 +43,7 @@ READERS: tuple[Reader, ...] = (
     SdkConsole(),
     Zipkin(),
     FlatSpans(),
+    Langfuse(),
     GeminiSession(),
     ClaudeCode(),
     ClaudeStream(),

@@ -27,6 +27,7 @@ SAMPLES = {
     "otel-console": "otel-console.json",
     "zipkin": "zipkin.json",
     "flat-spans": "flat-spans.json",
+    "langfuse": "langfuse.json",
     "claude-code": "claude-code.jsonl",
     "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",

@@ -157,6 +157,7 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "otel-console": 5,
         "zipkin": 1,
         "flat-spans": 2,
+        "langfuse": 6,
         "aider": 1,
         "swe-agent": 1,
         "inspect-ai": 1,

@@ -1,0 +1,60 @@
+"""The public files of products and APIs give the totals that were computed apart."""
+
+from decimal import Decimal
+
+import pytest
+
+from ingest.calls.derive import derive_trace
+from ingest.config import Configuration
+
+pytestmark = pytest.mark.shared
+
+LANGFUSE = "B_langfuse_framework_traces"
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "sums", "cost"),
+    [
+        ("autogen-2025-06-06", (2, 1), (41, 3), "0.000025"),
+        ("google-adk-2025-08-28", (5, 2), (67, 9), "0.0000103"),
+        ("llamaindex-2025-06-05", (2, 1), (13, 81), "0.0008425"),
+        ("openai-agents-2025-09-30", (5, 2), (140, 44), "0.000632"),
+        ("pydantic-ai-2025-06-06", (3, 1), (31, 96), "0.0010375"),
+        ("vercel-aisdk-2025-11-17", (3, 2), (76, 128), "0.001375"),
+    ],
+)
+def test_a_langfuse_export_has_its_generations_tokens_and_cost(
+    take_shared, name: str, counts: tuple[int, int], sums: tuple[int, int], cost: str
+) -> None:
+    taken = take_shared(f"{LANGFUSE}/{name}.trace.json", "langfuse")
+    kinds = [span.attributes["langfuse.observation.type"] for span in taken.spans]
+    assert (len(kinds), kinds.count("generation"), taken.rejects) == (*counts, [])
+    told = [
+        span.attributes
+        for span in taken.spans
+        if "langfuse.observation.usage_details" in span.attributes
+    ]
+    usages = [attributes["langfuse.observation.usage_details"] for attributes in told]
+    assert tuple(sum(usage[side] for usage in usages) for side in ("input", "output")) == sums
+    costs = [
+        Decimal(str(attributes["langfuse.observation.cost_details"]["total"]))
+        for attributes in told
+    ]
+    assert round(sum(costs), 9) == Decimal(cost)
+
+
+@pytest.mark.parametrize(
+    ("name", "sums"),
+    [
+        ("autogen-2025-06-06", [(41, 3)]),
+        ("google-adk-2025-08-28", [(28, 3), (39, 6)]),
+        ("openai-agents-2025-09-30", [(55, 15), (85, 29)]),
+        ("vercel-aisdk-2025-11-17", [(62, 85)]),
+    ],
+)
+def test_a_generation_that_another_wraps_is_the_call(
+    take_shared, name: str, sums: list[tuple[int, int]]
+) -> None:
+    spans = take_shared(f"{LANGFUSE}/{name}.trace.json", "langfuse").spans
+    calls = derive_trace(spans, Configuration()).calls
+    assert sorted((c.uncached_input_tokens, c.visible_output_tokens) for c in calls) == sums
