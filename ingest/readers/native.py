@@ -125,7 +125,10 @@ def _no_counts(record: Mapping[str, Json]) -> list[str]:
 
 
 def _note(columns: Mapping[str, Any], no_counts: Sequence[str]) -> str | None:
-    """The note of a row, and what is to be said of its tokens and times unless it says so."""
+    """The note of a row, and what is to be said of its tokens and times unless it says so.
+
+    A row that has a note says of itself why tokens are missing.
+    """
     note: str = columns.get("tokens_note") or ""
     missing = missing_note(
         columns.get("uncached_input_tokens"),
@@ -135,7 +138,7 @@ def _note(columns: Mapping[str, Any], no_counts: Sequence[str]) -> str | None:
         is_stream=columns.get("stream") is True,
         operation=columns.get("operation", "chat"),
     )
-    said = [*no_counts, *([missing] if missing else []), *outside_notes(columns)]
+    said = [*no_counts, *([missing] if missing and not note else []), *outside_notes(columns)]
     more = [each for each in said if each not in note]
     return "; ".join([*([note] if note else []), *more]) or None
 
