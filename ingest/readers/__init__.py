@@ -21,6 +21,7 @@ from ingest.readers.gemini_session import GeminiSession
 from ingest.readers.inspect_ai import InspectAi
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.langfuse import Langfuse
+from ingest.readers.langsmith import LangSmith
 from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.llmperf import LlmPerf
 from ingest.readers.mooncake import Mooncake
@@ -44,6 +45,7 @@ READERS: tuple[Reader, ...] = (
     Zipkin(),
     FlatSpans(),
     Langfuse(),
+    LangSmith(),
     GeminiSession(),
     ClaudeCode(),
     ClaudeStream(),

@@ -28,6 +28,7 @@ SAMPLES = {
     "zipkin": "zipkin.json",
     "flat-spans": "flat-spans.json",
     "langfuse": "langfuse.json",
+    "langsmith": "langsmith.json",
     "claude-code": "claude-code.jsonl",
     "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",

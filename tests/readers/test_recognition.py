@@ -23,6 +23,8 @@ FORMAT_OF = {
     "langfuse.json": "langfuse",
     "langfuse.csv": "langfuse",
     "langfuse-observations.jsonl": "langfuse",
+    "langsmith.json": "langsmith",
+    "langsmith-runs.jsonl": "langsmith",
     "claude-code.jsonl": "claude-code",
     "claude-code-stream.jsonl": "claude-code-stream",
     "codex.jsonl": "codex",

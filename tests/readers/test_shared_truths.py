@@ -158,6 +158,7 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "zipkin": 1,
         "flat-spans": 2,
         "langfuse": 6,
+        "langsmith": 1,
         "aider": 1,
         "swe-agent": 1,
         "inspect-ai": 1,

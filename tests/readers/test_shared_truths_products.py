@@ -58,3 +58,13 @@ def test_a_generation_that_another_wraps_is_the_call(
     spans = take_shared(f"{LANGFUSE}/{name}.trace.json", "langfuse").spans
     calls = derive_trace(spans, Configuration()).calls
     assert sorted((c.uncached_input_tokens, c.visible_output_tokens) for c in calls) == sums
+
+
+def test_a_langsmith_run_that_was_posted_and_patched_is_one_call(take_shared) -> None:
+    taken = take_shared("B_langsmith/langsmith_py_wrap_openai_.json", "langsmith")
+    assert (len(taken.spans), taken.rejects) == (1, [])
+    (call,) = derive_trace(taken.spans, Configuration()).calls
+    assert (call.uncached_input_tokens, call.visible_output_tokens) == (9, 9)
+    assert call.reported_total_tokens == 18
+    assert call.model == "gpt-4o-mini-2024-07-18"
+    assert (call.arrived_at, call.ended_at) == (1728680303_298773000, 1728680304_417106000)
