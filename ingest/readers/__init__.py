@@ -22,6 +22,7 @@ from ingest.readers.inspect_ai import InspectAi
 from ingest.readers.jaeger_json import JaegerJson
 from ingest.readers.langfuse import Langfuse
 from ingest.readers.langsmith import LangSmith
+from ingest.readers.litellm import LiteLlm
 from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.llmperf import LlmPerf
 from ingest.readers.mooncake import Mooncake
@@ -46,6 +47,7 @@ READERS: tuple[Reader, ...] = (
     FlatSpans(),
     Langfuse(),
     LangSmith(),
+    LiteLlm(),
     GeminiSession(),
     ClaudeCode(),
     ClaudeStream(),

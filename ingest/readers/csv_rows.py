@@ -6,11 +6,12 @@ more than 64 MiB: a quote that is never closed must not swallow a file.
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ingest.files import Source
 from ingest.files.content import UTF8_BOM
-from ingest.readers.documents import Document
+from ingest.readers.documents import Document, records
+from ingest.readers.opening import opening
 from ingest.readers.rejection import rejected
 from ingest.records import Reject
 
@@ -28,6 +29,16 @@ def header_cells(first_line: bytes) -> list[str]:
     except csv.Error:
         return []
     return [cell.strip() for cell in cells]
+
+
+def rows_or_records(
+    source: Source, is_header: Callable[[frozenset[str]], bool]
+) -> Iterator[Document | Reject]:
+    """The rows of a CSV file where its first line is such a header, else its JSON records."""
+    first = opening(source.head)
+    if not first.keys and is_header(frozenset(header_cells(first.first_line))):
+        return csv_rows(source)
+    return records(source)
 
 
 def csv_rows(source: Source) -> Iterator[Document | Reject]:

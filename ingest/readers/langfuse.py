@@ -10,8 +10,8 @@ from typing import Any
 
 from ingest.calls.values import parsed_json
 from ingest.files import Source
-from ingest.readers.csv_rows import csv_rows, header_cells
-from ingest.readers.documents import Document, records
+from ingest.readers.csv_rows import header_cells, rows_or_records
+from ingest.readers.documents import Document
 from ingest.readers.instants import instant_of_text
 from ingest.readers.json_text import bounded
 from ingest.readers.langfuse_usage import cost_details, usage_details
@@ -95,8 +95,7 @@ def _is_observation(keys: frozenset[str]) -> bool:
 
 
 def _spans(source: Source) -> Iterator[Span | Reject]:
-    is_json = source.head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["}
-    for document in records(source) if is_json else csv_rows(source):
+    for document in rows_or_records(source, _is_observation):
         if isinstance(document, Reject):
             yield document
             continue

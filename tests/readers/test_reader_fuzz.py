@@ -29,6 +29,7 @@ SAMPLES = {
     "flat-spans": "flat-spans.json",
     "langfuse": "langfuse.json",
     "langsmith": "langsmith.json",
+    "litellm": "litellm.jsonl",
     "claude-code": "claude-code.jsonl",
     "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",

@@ -159,6 +159,7 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "flat-spans": 2,
         "langfuse": 6,
         "langsmith": 1,
+        "litellm": 1,
         "aider": 1,
         "swe-agent": 1,
         "inspect-ai": 1,

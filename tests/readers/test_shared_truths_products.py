@@ -68,3 +68,15 @@ def test_a_langsmith_run_that_was_posted_and_patched_is_one_call(take_shared) ->
     assert call.reported_total_tokens == 18
     assert call.model == "gpt-4o-mini-2024-07-18"
     assert (call.arrived_at, call.ended_at) == (1728680303_298773000, 1728680304_417106000)
+
+
+def test_a_spend_log_of_litellm_has_its_counts_cost_and_duration(take_shared) -> None:
+    taken = take_shared("C_litellm/spend_logs_payload.json", "litellm")
+    assert taken.rejects == []
+    (call,) = taken.calls
+    assert call.identity == "litellm:chatcmpl-2283081b-dc89-41f6-93e6-d4f914774027"
+    assert (call.uncached_input_tokens, call.visible_output_tokens) == (10, 20)
+    assert call.reported_total_tokens == 30
+    assert call.reported_cost == Decimal("0.000225")
+    assert (call.ended_at or 0) - (call.arrived_at or 0) == 4_583_000
+    assert (call.first_token_at, call.team, call.user_id) == (None, None, None)
