@@ -66,6 +66,15 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
 
 def _call_of(value: Json, occurrences: Occurrences) -> Call:
     record = record_of(value)
+    columns = call_columns(record)
+    return Call(**columns, identity=_identity(record, columns, occurrences))
+
+
+def call_columns(record: Mapping[str, Json]) -> dict[str, Any]:
+    """The columns of a call, all but its identity, from a record whose keys are columns.
+
+    Raises `RecordError` for a key that is no column and for a value of another kind.
+    """
     _refuse_unknown(record)
     given = {
         key: native_value(key, item)
@@ -80,7 +89,7 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     given = {key: item for key, item in given.items() if key not in TOTAL_COLUMNS}
     columns = {**_derived(given), **given, "timing_quality": _judged(given)}
     columns["tokens_note"] = _note(columns, _no_counts(record))
-    return Call(**columns, identity=_identity(record, given, occurrences))
+    return columns
 
 
 def _refuse_unknown(record: Mapping[str, Json]) -> None:
