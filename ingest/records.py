@@ -48,7 +48,7 @@ class Call:
 
     Instants are nanoseconds since 1970, UTC. `identity` is what `call_id` is derived from: the
     same call delivered twice has the same identity, whatever file brought it. `retry_of` is the
-    identity of the first attempt.
+    identity of the first attempt, `response_id` what the provider called its answer.
     """
 
     identity: str
@@ -119,6 +119,7 @@ class Call:
     finish_reason: str | None = None
     attempt: int | None = None
     retry_of: str | None = None
+    response_id: str | None = None
 
     prompt_hash: str | None = None
     input_hash: str | None = None

@@ -14,9 +14,10 @@ from ingest.config import Configuration
 from ingest.ledger import Connection
 from ingest.records import Batch, Span
 from ingest.redact import Redaction
-from ingest.store.calls import CallStage, merge_calls
+from ingest.store.calls import CallStage
 from ingest.store.deliveries import DeliveryCounts, keep_rejects, keep_rejects_table
 from ingest.store.derived import stage_derived
+from ingest.store.links import merge_linked_calls
 from ingest.store.spans import (
     digest_key,
     merge_spans,
@@ -72,7 +73,7 @@ class Stage:
         spans = merge_spans(self._connection)
         for traces in spans_of_touched_traces(self._connection):
             self._derive(traces)
-        calls = merge_calls(self._connection)
+        calls = merge_linked_calls(self._connection, self._calls)
         mark_stale(self._connection, TOUCHED_CALLS)
         self._connection.execute(statement("unstage"))
         read = spans.read + calls.read

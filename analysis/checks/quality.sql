@@ -40,7 +40,7 @@ with ways as (
         'joined by resemblance, not by an id' as way,
         count(*) as call_count
     from calls
-    where pairing not in ('single', 'ancestor')
+    where pairing = 'probable'
 )
 
 select

@@ -32,6 +32,7 @@ FieldName = Literal[
     "provider",
     "host",
     "request_id",
+    "response_id",
     "max_tokens",
     "temperature",
     "top_p",

@@ -69,6 +69,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         pairing="single" if len(views.own) == 1 and views.wrapper is None else "ancestor",
         attempt=None if link is None else link.attempt,
         retry_of=None if link is None else link.retry_of,
+        response_id=_response_id(views),
         trace_id=views.innermost.span.trace_id,
         span_id=views.innermost.span.span_id,
         parent_span_id=views.innermost.span.parent_span_id,
@@ -153,6 +154,18 @@ def _provider(views: Views, columns: ColumnMap) -> str | None:
     return columns.configured_value("provider", views.innermost.context.found) or views.text(
         "provider", with_wrapper=True
     )
+
+
+def _response_id(views: Views) -> str | None:
+    """What the provider called the answer.
+
+    vLLM calls a chat's request as it calls its answer, but several choices share one request.
+    """
+    given = views.text("response_id")
+    if given is not None or views.first("n_choices") not in (None, 1):
+        return given
+    requested = views.text("request_id") or ""
+    return requested if requested.startswith("chatcmpl-") else None
 
 
 def requested_model(views: Views) -> str | None:

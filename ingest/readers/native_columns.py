@@ -26,7 +26,7 @@ _CHOICES = {
     "timing_source": ("engine", "stream", "span", "tokens"),
     "timing_quality": ("ok", "invalid", "unknown"),
     "tokens_source": ("reported", "counted", "estimated", "unknown"),
-    "pairing": ("single", "ancestor"),
+    "pairing": ("single", "ancestor", "response_id", "probable"),
 }
 
 

@@ -130,13 +130,18 @@ def _reject(call: Call, reason: str) -> Reject:
     return Reject(position=f"call {call.identity}", reason=reason)
 
 
-def merge_calls(connection: Connection) -> MergeCounts:
+def merge_calls(
+    connection: Connection, *, once_compared: Callable[[], None] | None = None
+) -> MergeCounts:
     """Bring the staged calls into the ledger; how many records were read, new, and different.
 
-    Leaves the temp table `touched_calls`: the calls that entered the ledger or left it.
+    Leaves the temp table `touched_calls`: the calls that entered the ledger or left it. Calls
+    `once_compared` when it is known which do, before anything is changed.
     """
     connection.execute(statement("cohorts_merge"))
     connection.execute(statement("calls_compare"))
+    if once_compared is not None:
+        once_compared()
     connection.execute(statement("calls_number"))
     connection.execute(statement("calls_replace"))
     connection.execute(statement("calls_number"))

@@ -1,0 +1,127 @@
+"""One call from views that were told apart: another trace, a gateway's log, an engine's own spans.
+
+Owns which view each column is read from, as `call` owns it inside of a trace: time from the
+innermost, the endpoint from the outermost, who pays from the nearest around the engine. Refuses to
+mix the token counts of two views.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from ingest.calls.grouping import Rule
+from ingest.calls.timing import INSTANTS
+from ingest.records import Call
+
+NEVER_BEGUN = 2**63
+_BUCKETS = (
+    "uncached_input_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "visible_output_tokens",
+    "reasoning_tokens",
+)
+_TOKENS = (
+    *_BUCKETS,
+    "reported_input_tokens",
+    "reported_output_tokens",
+    "reported_total_tokens",
+    "tokens_source",
+    "tokens_note",
+)
+_ENDPOINT = ("endpoint", "endpoint_source")
+_OUTCOME = ("status", "error_type", "http_status")
+_COST = ("reported_cost", "reported_currency")
+_PAYERS = ("feature", "team", "tenant", "user_id", "conversation_id", "environment", "region")
+_OUTERMOST = ("service", "model_requested", "attempt", "retry_of")
+_OWN = ("identity", "pairing", "origin", "scenario", "arm", "trace_id", "span_id", "parent_span_id")
+_TIMES = (*INSTANTS, "timing_source", "timing_quality", "replica", "operation")
+_SET_APART = frozenset((*_OWN, *_TIMES, *_TOKENS, *_ENDPOINT, *_OUTCOME, *_COST, *_PAYERS))
+
+
+def joined_call(views: Sequence[Call], rule: Rule) -> Call:
+    """The one call that `views` describe, in any order; `rule` is what says that they do."""
+    inward_out = sorted(views, key=_depth)
+    innermost, outward_in = inward_out[0], inward_out[::-1]
+    around = [view for view in inward_out if view.timing_source != "engine"] or inward_out
+    return replace(
+        innermost,
+        pairing=rule,
+        **{column: _first(inward_out, column) for column in _filled_from_inside()},
+        **{column: _first(outward_in, column) for column in _OUTERMOST},
+        **{column: _first([*around, *inward_out], column) for column in _PAYERS},
+        **_columns(_fullest(inward_out), _TOKENS[:-1]),
+        tokens_note=_tokens_note(inward_out),
+        **_columns(_endpoint_of(outward_in), _ENDPOINT),
+        **_columns(_failed(outward_in) or innermost, ("status", "error_type")),
+        http_status=_first([*filter(None, [_failed(outward_in)]), *inward_out], "http_status"),
+        **_columns(_with(inward_out, "reported_cost"), _COST),
+    )
+
+
+def _depth(view: Call) -> tuple[bool, int, str]:
+    """Engines are innermost, then the shorter interval; the identity decides between equals."""
+    begun_at = view.arrived_at if view.arrived_at is not None else view.started_at
+    ended_at = view.ended_at
+    lasted = NEVER_BEGUN if begun_at is None or ended_at is None else ended_at - begun_at
+    return (view.timing_source != "engine", lasted, view.identity)
+
+
+def _filled_from_inside() -> Iterable[str]:
+    named = (field.name for field in fields(Call))
+    return (name for name in named if name not in _SET_APART and name not in _OUTERMOST)
+
+
+def _first(views: Sequence[Call], column: str) -> Any:
+    values = (getattr(view, column) for view in views)
+    return next((value for value in values if value is not None), None)
+
+
+def _columns(view: Call, columns: Iterable[str]) -> dict[str, Any]:
+    return {column: getattr(view, column) for column in columns}
+
+
+def _with(views: Sequence[Call], column: str) -> Call:
+    """The first view that has `column`, else the first of all."""
+    return next((view for view in views if getattr(view, column) is not None), views[0])
+
+
+def _fullest(views: Sequence[Call]) -> Call:
+    """The view that tells most of the five buckets; of equals the innermost."""
+    return max(views, key=lambda view: sum(getattr(view, name) is not None for name in _BUCKETS))
+
+
+def _endpoint_of(outward_in: Sequence[Call]) -> Call:
+    """The view that names the endpoint: one that the user mapped, else the outermost."""
+    mapped = [view for view in outward_in if view.endpoint_source == "map"]
+    return mapped[0] if mapped else _with(outward_in, "endpoint")
+
+
+def _failed(outward_in: Sequence[Call]) -> Call | None:
+    """The outermost view that did not end well: what it says is what its user saw."""
+    return next((view for view in outward_in if view.status != "ok"), None)
+
+
+def _tokens_note(inward_out: Sequence[Call]) -> str | None:
+    """The note of the view whose counts are taken, and where the others count otherwise."""
+    taken = _fullest(inward_out)
+    notes = [taken.tokens_note] if taken.tokens_note else []
+    for name, whole in (("input_tokens", _input), ("output_tokens", _output)):
+        counts = [count for view in inward_out if (count := whole(view)) is not None]
+        if len(set(counts)) > 1:
+            notes.append(f"views disagree on {name}: {', '.join(map(str, counts))}")
+    return "; ".join(notes) or None
+
+
+def _input(view: Call) -> int | None:
+    if view.uncached_input_tokens is None:
+        return None
+    return (
+        view.uncached_input_tokens + (view.cache_read_tokens or 0) + (view.cache_write_tokens or 0)
+    )
+
+
+def _output(view: Call) -> int | None:
+    if view.visible_output_tokens is None:
+        return None
+    return view.visible_output_tokens + (view.reasoning_tokens or 0)
