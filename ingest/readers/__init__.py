@@ -9,6 +9,7 @@ from ingest.errors import LedgerError
 from ingest.files import RefusedSourceError, Source
 from ingest.readers.aibrix import Aibrix
 from ingest.readers.aider import Aider
+from ingest.readers.api_calls import ANTHROPIC_MESSAGES, OPENAI_ANSWERS
 from ingest.readers.azure_llm_trace import AzureLlmTrace
 from ingest.readers.burstgpt import BurstGpt
 from ingest.readers.claude_code import ClaudeCode
@@ -58,6 +59,8 @@ READERS: tuple[Reader, ...] = (
     InspectAi(),
     VllmLifecycle(),
     LlamaCpp(),
+    OPENAI_ANSWERS,
+    ANTHROPIC_MESSAGES,
     AzureLlmTrace(),
     BurstGpt(),
     Mooncake(),

@@ -30,6 +30,8 @@ SAMPLES = {
     "langfuse": "langfuse.json",
     "langsmith": "langsmith.json",
     "litellm": "litellm.jsonl",
+    "openai": "openai.jsonl",
+    "anthropic": "anthropic.jsonl",
     "claude-code": "claude-code.jsonl",
     "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",

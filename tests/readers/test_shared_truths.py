@@ -160,6 +160,8 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "langfuse": 6,
         "langsmith": 1,
         "litellm": 1,
+        "openai": 4,
+        "anthropic": 2,
         "aider": 1,
         "swe-agent": 1,
         "inspect-ai": 1,

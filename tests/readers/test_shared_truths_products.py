@@ -80,3 +80,24 @@ def test_a_spend_log_of_litellm_has_its_counts_cost_and_duration(take_shared) ->
     assert call.reported_cost == Decimal("0.000225")
     assert (call.ended_at or 0) - (call.arrived_at or 0) == 4_583_000
     assert (call.first_token_at, call.team, call.user_id) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "format_name", "sums", "total"),
+    [
+        ("C_agent_framework/chat_basic.json", "openai", (13, 14, 0), 27),
+        ("C_agent_framework/chat_streaming.sse.txt", "openai", (12, 12, 0), 24),
+        ("C_agent_framework/responses_basic.json", "openai", (13, 14, 0), 27),
+        ("C_agentops/openai_chat_completion.json", "openai", (24, 8, 0), 32),
+        ("C_agentops/anthropic_stream.json", "anthropic", (18, 31, None), None),
+        ("D_openinference_anthropic/thinking-non-streaming.json", "anthropic", (52, 156, 65), None),
+    ],
+)
+def test_an_answer_of_an_api_has_its_counts(
+    take_shared, path: str, format_name: str, sums: tuple[int | None, ...], total: int | None
+) -> None:
+    taken = take_shared(path, format_name)
+    assert taken.rejects == []
+    (call,) = taken.calls
+    parts = (call.uncached_input_tokens, call.visible_output_tokens, call.reasoning_tokens)
+    assert (parts, call.reported_total_tokens) == (sums, total)
