@@ -59,6 +59,7 @@ def answer_columns(answer: Mapping[str, Json]) -> dict[str, Any]:
         tokens["visible_output_tokens"] = tokens["visible_output_tokens"] or 0
     return {
         "operation": operation,
+        "response_id": text_or_none(answer.get("id")),
         "model": text_or_none(answer.get("model")),
         "provider": "anthropic" if is_anthropic else None,
         "finish_reason": _finish_reason(answer),

@@ -46,6 +46,7 @@ def model_call(run: Mapping[str, Json]) -> dict[str, Json]:
         "gen_ai.operation.name": {"chat": "chat", "llm": "text_completion"}.get(str(kind)),
         "gen_ai.provider.name": metadata.get("ls_provider"),
         "gen_ai.request.model": _first(asked, "ls_model_name", "model", "model_name"),
+        "gen_ai.response.id": _first((outputs, answered), "id"),
         "gen_ai.response.model": _first((outputs, answered), "model", "model_name"),
         "gen_ai.response.finish_reasons": _finish_reasons(outputs, answered),
         "gen_ai.usage.cost": _first((run, usage_of(run)), "total_cost"),

@@ -100,6 +100,7 @@ def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
         call |= _from_cache(record)
     else:
         call |= _tokens(record, metadata, is_failed=is_failed)
+        call["response_id"] = None if is_failed else request_id
     return Call(
         identity=identity or occurrences.identity(canonical_bytes(record)), **with_notes(call)
     )

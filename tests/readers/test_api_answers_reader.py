@@ -30,6 +30,7 @@ def test_a_request_beside_its_answer_is_read_with_every_field(take_file) -> None
         timing_source="span",
         model="gpt-x-2026",
         model_requested="gpt-x",
+        response_id="chatcmpl-1",
         user_id="u-1",
         arrived_at=AT + 250_000_000,
         ended_at=AT + 1_750_000_000,

@@ -35,6 +35,7 @@ def test_posted_and_patched_runs_are_the_calls_that_whole_runs_are(take_file, na
     assert (call.model, call.model_requested, call.provider) == ("gpt-x-2026", "gpt-x", "openai")
     assert (call.temperature, call.max_tokens, call.finish_reason) == (0.5, 100, "stop")
     assert (call.team, call.conversation_id) == ("search", "t-1")
+    assert call.response_id == "chatcmpl-1"
     assert (failed.status, failed.error_type, failed.http_status) == (
         "error",
         "RateLimitError",

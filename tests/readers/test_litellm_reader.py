@@ -37,6 +37,7 @@ def test_every_field_of_a_spend_log_is_read(take_file, name: str) -> None:
         reported_total_tokens=1050,
         reported_cost=Decimal("0.004500000"),
         reported_currency="USD",
+        response_id="chatcmpl-1",
     )
 
 
@@ -63,6 +64,7 @@ def test_a_failed_call_has_unknown_tokens_and_no_cost(take_file) -> None:
     call = take_file("litellm.jsonl", "litellm").calls[2]
     assert (call.status, call.http_status, call.error_type) == ("error", 429, "RateLimitError")
     assert (call.uncached_input_tokens, call.reported_cost) == (None, None)
+    assert call.response_id is None
     assert call.tokens_note == "error, HTTP 429 without usage: input and output tokens are unknown"
 
 
