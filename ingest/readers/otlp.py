@@ -94,6 +94,11 @@ def attributes_of(pairs: Iterable[Message], depth: int = 0) -> dict[str, Json]:
     return attributes
 
 
+def value_of(value: Message) -> Json:
+    """The content of an `AnyValue`, read by the type that was sent; None where it has none."""
+    return _value_of(value, value.WhichOneof("value"), 0)
+
+
 def _value_of(value: Message, kind: str | None, depth: int) -> Json:
     if depth > MAX_DEPTH:
         refuse_depth()

@@ -41,7 +41,7 @@ def spans_of_document(document: Document) -> Iterator[Span | Reject]:
     if resources is None and value:
         found = next((what for key, what in OTHER_SIGNALS.items() if key in value), None)
         yield rejected(document.where, found or "no resourceSpans", value)
-    for position, resource_spans in _objects(resources, document.at("resourceSpans")):
+    for position, resource_spans in objects(resources, document.at("resourceSpans")):
         if isinstance(resource_spans, Reject):
             yield resource_spans
         else:
@@ -57,13 +57,13 @@ def _spans_of_resource(resource_spans: dict[str, Json], position: str) -> Iterat
     scopes = _either(resource_spans, "scopeSpans", "scope_spans")
     if scopes is None:
         scopes = resource_spans.get("instrumentationLibrarySpans")
-    for scope_position, scope_spans in _objects(scopes, f"{position}.scopeSpans"):
+    for scope_position, scope_spans in objects(scopes, f"{position}.scopeSpans"):
         if isinstance(scope_spans, Reject):
             yield scope_spans
             continue
         scope = scope_spans.get("scope") or scope_spans.get("instrumentationLibrary")
         name = text_or_none(scope.get("name")) if isinstance(scope, dict) else None
-        for where, span in _objects(scope_spans.get("spans"), f"{scope_position}.spans"):
+        for where, span in objects(scope_spans.get("spans"), f"{scope_position}.spans"):
             yield span if isinstance(span, Reject) else span_or_reject(span, resource, name, where)
 
 
@@ -85,8 +85,8 @@ def _span_of(span: dict[str, Json], resource: dict[str, Json], scope: str | None
         parent_span_id=span_id_of(_either(span, "parentSpanId", "parent_span_id")),
         name=text_or_none(span.get("name")) or "",
         kind=_enum(span.get("kind"), KINDS, "SPAN_KIND_"),
-        started_at=_instant(_either(span, "startTimeUnixNano", "start_time_unix_nano")),
-        ended_at=_instant(_either(span, "endTimeUnixNano", "end_time_unix_nano")),
+        started_at=instant_of(_either(span, "startTimeUnixNano", "start_time_unix_nano")),
+        ended_at=instant_of(_either(span, "endTimeUnixNano", "end_time_unix_nano")),
         status=_enum(status.get("code"), STATUSES, "STATUS_CODE_"),
         status_message=text_or_none(status.get("message")),
         service=text_or_none(resource.get("service.name")),
@@ -109,11 +109,12 @@ def attributes_of(pairs: Json, depth: int = 0) -> dict[str, Json]:
     for pair in _list(pairs, "attributes"):
         if not isinstance(pair, dict) or not isinstance(key := pair.get("key"), str):
             raise RecordError(f"attribute {str(pair)[:60]!r} has no key")
-        attributes[key] = _value_of(pair.get("value"), depth)
+        attributes[key] = value_of(pair.get("value"), depth)
     return attributes
 
 
-def _value_of(value: Json, depth: int) -> Json:
+def value_of(value: Json, depth: int = 0) -> Json:
+    """The content of an `AnyValue`, read by the type that was sent; a bare value as it is."""
     if depth > MAX_DEPTH:
         refuse_depth()
     if not isinstance(value, dict):
@@ -129,7 +130,7 @@ def _value_of(value: Json, depth: int) -> Json:
 
 def _array(content: Json, depth: int) -> list[Json]:
     items = content.get("values") if isinstance(content, dict) else content
-    return [_value_of(item, depth + 1) for item in _list(items, "arrayValue")]
+    return [value_of(item, depth + 1) for item in _list(items, "arrayValue")]
 
 
 def _key_values(content: Json, depth: int) -> dict[str, Json]:
@@ -175,12 +176,12 @@ def _event_of(event: Json) -> SpanEvent:
         raise RecordError(f"event {str(event)[:60]!r} is no object")
     return SpanEvent(
         name=text_or_none(event.get("name")) or "",
-        at=_instant(_either(event, "timeUnixNano", "time_unix_nano")),
+        at=instant_of(_either(event, "timeUnixNano", "time_unix_nano")),
         attributes=attributes_of(event.get("attributes")),
     )
 
 
-def _instant(value: Json) -> int | None:
+def instant_of(value: Json) -> int | None:
     """Nanoseconds since 1970 from a number or its digits; None where absent, empty or 0."""
     if value is None or value == "" or value in NOT_FINITE:
         return None
@@ -218,7 +219,7 @@ def _list(value: Json, what: str) -> list[Any]:
     return value
 
 
-def _objects(value: Json, position: str) -> Iterator[tuple[str, dict[str, Json] | Reject]]:
+def objects(value: Json, position: str) -> Iterator[tuple[str, dict[str, Json] | Reject]]:
     """Each object of a list with its position; what is no object is a reject."""
     if value is None:
         return
