@@ -62,7 +62,7 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
             yield document
             continue
         try:
-            yield _call_of(_unwrapped(document), occurrences)
+            yield call_of_log(_unwrapped(document), occurrences)
         except ValueError as error:
             yield rejected(document.where, error, document.value)
 
@@ -75,7 +75,8 @@ def _unwrapped(document: Document) -> dict[str, Json]:
     return record
 
 
-def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
+def call_of_log(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
+    """The call of one row, or of one payload. Raises `RecordError` that says what is wrong."""
     metadata = _object(record, "metadata")
     request_id = _text(record, "request_id") or _text(record, "id")
     identity = f"{LiteLlm.name}:{request_id}" if request_id else None
