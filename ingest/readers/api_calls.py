@@ -62,7 +62,7 @@ class ApiAnswers:
         """Whether the first object is an answer of the dialect, or a wrapping of one."""
         first = opening(head)
         if not first.keys:
-            return first.first_line.startswith(_EVENT_LINES) and self._is_marked(head)
+            return _is_stream(head) and self._is_marked(head)
         if any(key in first.keys for key in _OTHERS) or first.keys >= {"data", "meta"}:
             return False
         is_answer = any(first.keys >= keys for keys in (*self.answers, *_WRAPPINGS))
@@ -73,7 +73,12 @@ class ApiAnswers:
         return any(mark in plain for mark in self.marks)
 
     def read(self, source: Source) -> Iterator[Batch]:
-        """Batches of calls; an answer says when it was begun, or nothing of time."""
+        """Batches of calls; an answer says when it was begun, or nothing of time.
+
+        Raises `UnreadableSourceError` for a stream of another API.
+        """
+        if _is_stream(source.head) and not self._is_marked(source.head):
+            raise source.refusal(f"not in the format {self.name}: events of another API")
         return batches(_calls(source, self.name))
 
 
@@ -110,6 +115,10 @@ ANTHROPIC_MESSAGES = ApiAnswers(
 )
 
 
+def _is_stream(head: bytes) -> bool:
+    return opening(head).first_line.startswith(_EVENT_LINES)
+
+
 def _plain(head: bytes) -> bytes:
     """The head without blanks and without the escapes of JSON inside of JSON."""
     return head.replace(b" ", b"").replace(b"\n", b"").replace(b"\\", b"")
@@ -134,7 +143,7 @@ def _calls(source: Source, format_name: str) -> Iterator[Call | Reject]:
 
 
 def _documents(source: Source) -> Iterator[Document | Reject]:
-    if opening(source.head).first_line.startswith(_EVENT_LINES):
+    if _is_stream(source.head):
         with source.open() as stream:
             yield from events_of_file(stream)
         return

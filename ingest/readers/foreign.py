@@ -5,6 +5,7 @@ to say "unknown" where the content tells more.
 """
 
 from ingest.files.content import appearance, no_data
+from ingest.readers.not_calls import not_calls
 from ingest.readers.opening import opening
 from ingest.readers.otlp_json_spans import OTHER_SIGNALS
 from ingest.readers.otlp_wire import framing_and_signal
@@ -41,7 +42,7 @@ def other_signal(head: bytes) -> str | None:
 
 def described(head: bytes) -> str:
     """What the head shows, for the error that no reader takes a source."""
-    known = no_data(head) or other_signal(head)
+    known = no_data(head) or other_signal(head) or not_calls(head)
     if known is not None:
         return known
     first = opening(head)
