@@ -17,6 +17,7 @@ import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from analysis.wording import counted
 from gpuledger.exits import ExitCode
 from gpuledger.options import config_option, ledger_option
 from gpuledger.output import Format, write_frame
@@ -27,6 +28,7 @@ from ingest.errors import ConfigurationError, LedgerError
 from ingest.files import Source
 from ingest.ledger import open_for_writing
 from ingest.readers import reader_named
+from ingest.readers.instants import instant_of_text
 
 RESULT_SCHEMA = {
     "source": pl.String,
@@ -48,6 +50,15 @@ def _known_format(
         except LedgerError as error:
             raise click.BadParameter(str(error)) from None
     return name
+
+
+def _instant(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return instant_of_text(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _only_map(
@@ -85,6 +96,13 @@ def _only_map(
     type=click.Choice(["hash", "full", "off"]),
     help="What is stored of prompts and completions; else as configured.",
 )
+@click.option(
+    "--at",
+    "scraped_at",
+    metavar="TIME",
+    callback=_instant,
+    help="When metrics of an engine were scraped that do not say it, as 2026-10-01T08:00:00Z.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 3 where a record was rejected.")
 @click.option(
     "--output",
@@ -101,6 +119,7 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
     format_name: str | None,
     map_override: Mapping[str, tuple[str, ...]] | None,
     content: Literal["hash", "full", "off"] | None,
+    scraped_at: int | None,
     strict: bool,
     output_format: Format,
     ledger_path: Path,
@@ -117,6 +136,7 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
             configuration,
             format_name=format_name,
             map_override=map_override,
+            scraped_at=scraped_at,
             progress=advance,
         )
     write_frame(_frame(results), output_format)
@@ -143,6 +163,12 @@ def _tell(results: Sequence[DeliveryResult]) -> None:
             what = "not read by itself" if result.is_companion else "not read"
             click.echo(f"{what}: {result.source}: {result.error}", err=True)
         _tell_rejects(result)
+        if result.counts is not None and result.counts.ignored:
+            click.echo(
+                f"ignored: {result.source}: {counted(result.counts.ignored, 'value')} of metrics "
+                "that no question reads",
+                err=True,
+            )
     if any(_rejected_count(result) for result in results):
         click.echo("each rejected record: see `gpuledger ask rejects`", err=True)
 

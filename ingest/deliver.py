@@ -7,7 +7,6 @@ batch, and to commit half of one: a crash or an interrupt leaves the ledger as i
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 
 import msgspec
@@ -16,7 +15,7 @@ from ingest.charging import charge
 from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
 from ingest.ledger import Ledger
-from ingest.readers import reader_named, recognise
+from ingest.readers import reader_dated, reader_named, recognise
 from ingest.readers.other_format import read_as
 from ingest.readers.reader import Reader
 from ingest.stage import Stage
@@ -59,14 +58,16 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
     *,
     format_name: str | None = None,
     map_override: Mapping[str, tuple[str, ...]] | None = None,
+    scraped_at: int | None = None,
     progress: Progress | None = None,
     clock: Clock = time.time_ns,
 ) -> list[DeliveryResult]:
     """What became of each source under `paths`; one that cannot be read does not stop the others.
 
     Each source is a transaction of its own. Afterwards what they touched is charged again.
-    `map_override` takes the place of the configured `[map]` for these sources alone. Raises the
-    error of `reader_named` for an unknown `format_name`.
+    `map_override` takes the place of the configured `[map]` for these sources alone. `scraped_at`,
+    nanoseconds since 1970, dates the samples of an engine that nothing else dates. Raises the error
+    of `reader_named` for an unknown `format_name`.
     """
     reader = None if format_name is None else reader_named(format_name)
     if not is_mapped(ledger, configuration):
@@ -74,7 +75,11 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
     terms = configuration
     if map_override is not None:
         terms = msgspec.structs.replace(configuration, map=dict(map_override))
-    take = partial(deliver, ledger, configuration=terms, progress=progress, clock=clock)
+
+    def take(source: Source, reader: Reader) -> DeliveryCounts:
+        dated = reader if scraped_at is None else reader_dated(reader, scraped_at)
+        return deliver(ledger, source, dated, terms, progress, clock=clock)
+
     results = [_result(ledger, opened, reader, take) for opened in open_sources(paths)]
     charge(ledger, configuration)
     return results

@@ -1,4 +1,4 @@
-"""What a reader hands over: spans, calls and rejects, as frozen records.
+"""What a reader hands over: spans, calls, samples and rejects, as frozen records.
 
 Owns the shape between bytes and rows. Refuses values that cannot be true (negative counts), so
 that nothing behind the door has to ask again.
@@ -135,6 +135,30 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One value of one metric of an engine at one instant.
+
+    `metric` and `kind` are words of `ingest.engine_metrics.names`, `name` is what the engine
+    exposes, `rank` its place among the names of that metric. `labels` tell series of one name
+    apart. `value` is None where the engine says NaN or infinity. `began_at` is the instant since
+    which a counter counts, where it is told. Instants are nanoseconds since 1970.
+    """
+
+    engine: str
+    metric: str
+    kind: str
+    name: str
+    rank: int = 0
+    model: str | None = None
+    instance: str | None = None
+    pool_reported: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    at: int
+    began_at: int | None = None
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reject:
     """One record that could not be taken: where it stood, why, and the record as text."""
 
@@ -145,13 +169,18 @@ class Reject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A bounded share of a source: what was taken from it and what was not."""
+    """A bounded share of a source: what was taken from it and what was not.
+
+    `ignored_count` is of values that are sound and that no question reads; they are no records.
+    """
 
     spans: Sequence[Span] = ()
     calls: Sequence[Call] = ()
+    samples: Sequence[Sample] = ()
     rejects: Sequence[Reject] = ()
+    ignored_count: int = 0
 
     @property
     def read_count(self) -> int:
         """Records seen, taken or not."""
-        return len(self.spans) + len(self.calls) + len(self.rejects)
+        return len(self.spans) + len(self.calls) + len(self.samples) + len(self.rejects)

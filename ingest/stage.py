@@ -1,7 +1,8 @@
 """One delivery's records between the reader and the ledger.
 
 Owns the staging tables and the order in which they are merged: spans, then what is derived from
-their traces, then calls. Refuses to open a transaction: whoever delivers does.
+their traces, then calls; samples of engines by themselves. Refuses to open a transaction: whoever
+delivers does.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from ingest.store.calls import CallStage
 from ingest.store.deliveries import DeliveryCounts, keep_rejects, keep_rejects_table
 from ingest.store.derived import stage_derived
 from ingest.store.links import merge_linked_calls
+from ingest.store.samples import merge_samples, stage_sample_table, stage_samples
 from ingest.store.spans import (
     digest_key,
     merge_spans,
@@ -45,6 +47,7 @@ class Stage:
         self._key = digest_key(configuration)
         self._calls = CallStage(connection, delivery_id)
         self._rejected_count = 0
+        self._ignored_count = 0
 
     def take(self, batch: Batch) -> None:
         """Put the records of `batch` beside the ledger, its rejects into it."""
@@ -58,9 +61,11 @@ class Stage:
         )
         calls = [self._redaction.call(call) for call in batch.calls]
         rejects += self._calls.add(calls, is_derived=False)
+        rejects += stage_samples(self._connection, batch.samples, delivery_id=self._delivery_id)
         rejects += [self._redaction.reject(reject) for reject in batch.rejects]
         keep_rejects(self._connection, self._delivery_id, rejects)
         self._rejected_count += len(rejects)
+        self._ignored_count += batch.ignored_count
 
     def take_rows(self, spans: pa.Table, rejects: pa.Table) -> None:
         """Put rows beside the ledger that were made, and redacted, when they were received."""
@@ -68,22 +73,31 @@ class Stage:
         keep_rejects_table(self._connection, self._delivery_id, rejects)
         self._rejected_count += rejects.num_rows
 
+    def take_samples(self, samples: pa.Table, rejects: pa.Table, ignored_count: int) -> None:
+        """Put rows of `SAMPLE_SCHEMA` beside the ledger that were made when they were received."""
+        stage_sample_table(self._connection, samples, delivery_id=self._delivery_id)
+        keep_rejects_table(self._connection, self._delivery_id, rejects)
+        self._rejected_count += rejects.num_rows
+        self._ignored_count += ignored_count
+
     def settle(self) -> DeliveryCounts:
         """Merge what was taken into the ledger, derive the touched traces, mark charges stale."""
         spans = merge_spans(self._connection)
         for traces in spans_of_touched_traces(self._connection):
             self._derive(traces)
         calls = merge_linked_calls(self._connection, self._calls)
+        samples = merge_samples(self._connection)
         mark_stale(self._connection, TOUCHED_CALLS)
         self._connection.execute(statement("unstage"))
-        read = spans.read + calls.read
-        new = spans.new + calls.new
+        read = spans.read + calls.read + samples.read
+        new = spans.new + calls.new + samples.new
         return DeliveryCounts(
             read=read + self._rejected_count,
             new=new,
             duplicate=read - new,
             rejected=self._rejected_count,
-            conflict=spans.conflict + calls.conflict,
+            conflict=spans.conflict + calls.conflict + samples.conflict,
+            ignored=self._ignored_count,
         )
 
     def _derive(self, traces: Sequence[Sequence[Span]]) -> None:

@@ -31,6 +31,7 @@ from ingest.readers.native import Native
 from ingest.readers.openinference_span import OpenInferenceSpan
 from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
 from ingest.readers.otlp_protobuf import OtlpProtobuf
+from ingest.readers.prometheus_text import PrometheusText
 from ingest.readers.reader import Reader
 from ingest.readers.sdk_console import SdkConsole
 from ingest.readers.swe_agent import SweAgent
@@ -66,6 +67,7 @@ READERS: tuple[Reader, ...] = (
     Mooncake(),
     Aibrix(),
     LlmPerf(),
+    PrometheusText(),
     Native(),
 )
 """In the order in which they are asked: otlp-json would take what otlp-jsonl takes."""
@@ -83,6 +85,11 @@ def reader_named(name: str) -> Reader:
     near = difflib.get_close_matches(name, by_name, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(by_name)}"
     raise UnknownFormatError(f"unknown format {name!r}; {hint} (see `gpuledger formats`)")
+
+
+def reader_dated(reader: Reader, scraped_at: int) -> Reader:
+    """`reader`; one of samples that may be undated dates them with `scraped_at`, in nanoseconds."""
+    return PrometheusText(scraped_at) if isinstance(reader, PrometheusText) else reader
 
 
 def recognise(source: Source) -> Reader:

@@ -68,7 +68,7 @@ def _taken(reader: Reader, source: Source) -> Iterator[Batch]:
     is_taken = False
     first: Reject | None = None
     for batch in reader.read(source):
-        is_taken = is_taken or bool(batch.spans or batch.calls)
+        is_taken = is_taken or bool(batch.spans or batch.calls or batch.samples)
         first = first or next(iter(batch.rejects), None)
         yield batch
     if not is_taken and not _begins_as_json(source):

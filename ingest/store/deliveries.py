@@ -24,13 +24,17 @@ REJECT_SCHEMA = pa.schema(REJECT_COLUMNS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryCounts:
-    """Records of one delivery; `conflict` counts those duplicates whose content differs."""
+    """Records of one delivery; `conflict` counts those duplicates whose content differs.
+
+    `ignored` counts values beside the records that were sound and that no question reads.
+    """
 
     read: int
     new: int
     duplicate: int
     rejected: int
     conflict: int
+    ignored: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ def keep_delivery(connection: Connection, delivery: Delivery, counts: DeliveryCo
             "duplicate_count": counts.duplicate,
             "rejected_count": counts.rejected,
             "conflict_count": counts.conflict,
+            "ignored_count": counts.ignored,
         },
     )
 

@@ -9,7 +9,8 @@ insert into deliveries (
     new_count,
     duplicate_count,
     rejected_count,
-    conflict_count
+    conflict_count,
+    ignored_count
 )
 values (
     $delivery_id,
@@ -21,5 +22,6 @@ values (
     $new_count,
     $duplicate_count,
     $rejected_count,
-    $conflict_count
+    $conflict_count,
+    $ignored_count
 );

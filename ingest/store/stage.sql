@@ -30,6 +30,17 @@ create or replace temp table staged_retrievals as
 select * from retrievals
 where false;
 
+create or replace temp table staged_samples as
+select
+    s.* exclude (series_id),
+    n.sampled_at,
+    n.began_at,
+    n.value,
+    n.delivery_id
+from engine_series as s
+cross join engine_samples as n
+where false;
+
 create or replace temp table touched_traces as
 select trace_id from spans
 where false;

@@ -3,6 +3,8 @@ drop table staged_calls;
 drop table staged_cohorts;
 drop table staged_tool_runs;
 drop table staged_retrievals;
+drop table staged_samples;
+drop table if exists sample_winners;
 drop table touched_traces;
 drop table touched_spans;
 drop table touched_calls;

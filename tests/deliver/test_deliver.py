@@ -62,7 +62,7 @@ def test_counts_add_up_and_are_stored(
     assert counts == DeliveryCounts(read=4, new=2, duplicate=1, rejected=1, conflict=0)
     checksum = sha256(b"by hand").hexdigest()
     assert table(ledger, "deliveries", "*") == [
-        (1, "by-hand.json", "by-hand", checksum, NOW, 4, 2, 1, 1, 0)
+        (1, "by-hand.json", "by-hand", checksum, NOW, 4, 2, 1, 1, 0, 0)
     ]
     assert table(ledger, "rejects", "delivery_id, position, reason") == [(1, "line 4", "no JSON")]
 

@@ -47,9 +47,10 @@ SAMPLES = {
     "mooncake": "mooncake.jsonl",
     "aibrix": "aibrix.jsonl",
     "llmperf": "llmperf.json",
+    "prometheus-text": "vllm-metrics.txt",
     "native": "native.jsonl",
 }
-JSON_FORMATS = sorted(SAMPLES.keys() - {"azure-llm-trace", "burstgpt"})
+JSON_FORMATS = sorted(SAMPLES.keys() - {"azure-llm-trace", "burstgpt", "prometheus-text"})
 LINE_FORMATS = ("vllm-lifecycle", "mooncake", "native")
 
 quietly = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -48,6 +48,7 @@ FORMAT_OF = {
     "mooncake.jsonl": "mooncake",
     "aibrix.jsonl": "aibrix",
     "llmperf.json": "llmperf",
+    "vllm-metrics.txt": "prometheus-text",
     "native.jsonl": "native",
 }
 

@@ -1,0 +1,6 @@
+-- Samples of one batch join the others that wait.
+insert into staged_samples by name
+select
+    *,
+    cast($delivery_id as bigint) as delivery_id
+from arriving;
