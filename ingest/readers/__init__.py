@@ -15,6 +15,7 @@ from ingest.readers.burstgpt import BurstGpt
 from ingest.readers.claude_code import ClaudeCode
 from ingest.readers.claude_stream import ClaudeStream
 from ingest.readers.codex import Codex
+from ingest.readers.codex_turns import CodexTurns
 from ingest.readers.flat_spans import FlatSpans
 from ingest.readers.foreign import companion, described
 from ingest.readers.gemini_responses import GeminiResponses
@@ -26,6 +27,7 @@ from ingest.readers.langsmith import LangSmith
 from ingest.readers.litellm import LiteLlm
 from ingest.readers.llama_cpp import LlamaCpp
 from ingest.readers.llmperf import LlmPerf
+from ingest.readers.lmcache_agent import LmCacheAgent
 from ingest.readers.mooncake import Mooncake
 from ingest.readers.native import Native
 from ingest.readers.openinference_span import OpenInferenceSpan
@@ -54,6 +56,7 @@ READERS: tuple[Reader, ...] = (
     ClaudeCode(),
     ClaudeStream(),
     Codex(),
+    CodexTurns(),
     GeminiResponses(),
     Aider(),
     SweAgent(),
@@ -67,6 +70,7 @@ READERS: tuple[Reader, ...] = (
     Mooncake(),
     Aibrix(),
     LlmPerf(),
+    LmCacheAgent(),
     PrometheusText(),
     Native(),
 )

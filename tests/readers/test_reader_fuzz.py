@@ -32,6 +32,8 @@ SAMPLES = {
     "litellm": "litellm.jsonl",
     "openai": "openai.jsonl",
     "anthropic": "anthropic.jsonl",
+    "lmcache-agent": "lmcache-agent.jsonl",
+    "codex-turns": "codex-turns.json",
     "claude-code": "claude-code.jsonl",
     "claude-code-stream": "claude-code-stream.jsonl",
     "codex": "codex.jsonl",

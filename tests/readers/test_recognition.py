@@ -33,6 +33,8 @@ FORMAT_OF = {
     "openai-stream.txt": "openai",
     "anthropic.jsonl": "anthropic",
     "anthropic-stream.txt": "anthropic",
+    "lmcache-agent.jsonl": "lmcache-agent",
+    "codex-turns.json": "codex-turns",
     "claude-code.jsonl": "claude-code",
     "claude-code-stream.jsonl": "claude-code-stream",
     "codex.jsonl": "codex",

@@ -101,3 +101,29 @@ def test_an_answer_of_an_api_has_its_counts(
     (call,) = taken.calls
     parts = (call.uncached_input_tokens, call.visible_output_tokens, call.reasoning_tokens)
     assert (parts, call.reported_total_tokens) == (sums, total)
+
+
+@pytest.mark.parametrize(
+    ("name", "call_count", "characters", "empty_count"),
+    [
+        ("4f619f153313f676f839cd4afd8228d5.jsonl", 4, (419, 130), 3),
+        ("bfe362e206e369f73480fd59a98db7a8.openai_chat.jsonl", 33, (141_258, 101_677), 0),
+    ],
+)
+def test_an_agent_trace_of_lmcache_has_its_texts(
+    take_shared, name: str, call_count: int, characters: tuple[int, int], empty_count: int
+) -> None:
+    taken = take_shared(f"A_lmcache_agent/{name}", "lmcache-agent")
+    assert (len(taken.calls), taken.rejects) == (call_count, [])
+    assert len({call.identity for call in taken.calls}) == call_count
+    texts = [(call.prompt or "", call.completion or "") for call in taken.calls]
+    assert (sum(len(p) for p, _ in texts), sum(len(c) for _, c in texts)) == characters
+    assert sum(not completion for _, completion in texts) == empty_count
+    assert {call.tokens_source for call in taken.calls} == {"unknown"}
+
+
+def test_a_turn_of_codex_has_its_counts(take_shared) -> None:
+    (call,) = take_shared("B_langwatch/codex-B.session_task_turn.json", "codex-turns").calls
+    assert (call.uncached_input_tokens, call.cache_read_tokens) == (8_817, 4_480)
+    assert (call.visible_output_tokens, call.reasoning_tokens) == (13, 10)
+    assert call.reported_total_tokens == 13_320
