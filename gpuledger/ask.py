@@ -16,6 +16,7 @@ from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
 from analysis.errors import WrongQuestionError
 from analysis.latency import latency
 from analysis.law import law
+from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.rejects import REJECT_FILTERS, rejects
 from analysis.window import Window
 from gpuledger.asking import (
@@ -33,7 +34,10 @@ from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
-NAMES = ("law", "calls", "latency", "rejects")
+NAMES = ("law", "calls", "latency", "rejects", "pairs")
+
+LISTS = {"rejects": (rejects, REJECT_FILTERS), "pairs": (pairs, PAIR_FILTERS)}
+"""Questions that list rows, with what they may be filtered by."""
 
 
 @click.command()
@@ -42,7 +46,7 @@ NAMES = ("law", "calls", "latency", "rejects")
 @where_option
 @window_options
 @click.option("--order", default=ORDERS[0], show_default=True, help=f"calls: {', '.join(ORDERS)}.")
-@click.option("--limit", type=click.IntRange(min=1), help="calls, rejects: at most so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="calls, rejects, pairs: at most so many.")
 @ledger_option
 @config_option
 @format_option
@@ -60,7 +64,7 @@ def ask(
             answer = question(ledger)
     if name == "law" and output_format == "table":
         answer = replace(answer, frame=with_totals(answer.frame))
-    title = name if name == "rejects" else f"{name}, {answer.window.text()}"
+    title = name if name in LISTS else f"{name}, {answer.window.text()}"
     print_answer(answer, output_format, title=title)
 
 
@@ -75,11 +79,11 @@ def _prepared(
         )
     timezone = asked["timezone"] or configuration.timezone
     window = Window.parse(asked["since"], asked["until"], timezone)
-    filterable = REJECT_FILTERS if name == "rejects" else FILTER_COLUMNS
+    listed, filterable = LISTS.get(name, (None, FILTER_COLUMNS))
     where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]
-    if name == "rejects":
-        return lambda ledger: rejects(ledger, window=window, where=where, limit=limit)
+    if listed is not None:
+        return lambda ledger: listed(ledger, window=window, where=where, limit=limit)
     if name == "calls":
         return lambda ledger: calls(
             ledger, configuration, window=window, where=where, order=order, limit=limit

@@ -16,6 +16,7 @@ COMMANDS = {
     "calls": "gpuledger ask calls",
     "latency": "gpuledger ask latency --by COLUMN",
     "rejects": "gpuledger ask rejects",
+    "pairs": "gpuledger ask pairs",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
 }
