@@ -13,6 +13,7 @@ from ingest.calls.derivation import Derivation
 from ingest.calls.mapping import column_map
 from ingest.calls.outcome import Outcome
 from ingest.calls.reading import Reading
+from ingest.calls.remainders import remainders
 from ingest.calls.retries import Attempt, RetryLink, retries
 from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, part_of
 from ingest.calls.runs import Retrieval, ToolRun, retrieval, tool_run
@@ -47,16 +48,17 @@ class _Trace:
     def views(self, chain: Chain) -> Views:
         """The views that `chain` points at."""
         return Views(
-            own=tuple(self._view(index) for index in chain.own),
+            own=tuple(self.view(index) for index in chain.own),
             wrapper=self._around(chain.wrapper),
             operation=self._around(chain.operation),
             sender=self._around(chain.sender),
         )
 
     def _around(self, index: int | None) -> View | None:
-        return None if index is None else self._view(index)
+        return None if index is None else self.view(index)
 
-    def _view(self, index: int) -> View:
+    def view(self, index: int) -> View:
+        """The view that the span at `index` is."""
         span = self.tree.spans[index]
         return View(
             span=span,
@@ -97,13 +99,16 @@ def _calls(tree: Tree, parts: Sequence[Part], derivation: Derivation) -> tuple[C
         child_http_statuses=_child_http_statuses(tree, parts, table),
         table=table,
     )
-    views = [trace.views(chain) for chain in chains(tree, parts)]
+    found = chains(tree, parts)
+    views = [trace.views(chain) for chain in found]
     endings = [ending(each, table) for each in views]
     links = _links(views, endings, derivation)
-    return tuple(
+    calls = [
         call(each, ended, links.get(each.identity), derivation)
         for each, ended in zip(views, endings, strict=True)
-    )
+    ]
+    told = [(chain.own[0], chain.own, each) for chain, each in zip(found, calls, strict=True)]
+    return (*calls, *remainders(tree, parts, trace.view, told, derivation))
 
 
 def _links(

@@ -88,8 +88,19 @@ def test_every_call_is_a_model_span_and_no_span_is_two_calls(spans: list[Span]) 
         if span.attributes.get("gen_ai.operation.name") in {"chat", "embeddings"}
     }
     assert len({call.identity for call in calls}) == len(calls)
-    assert {call.span_id for call in calls} <= model_spans
-    assert bool(calls) == bool(model_spans)
+    itemised = [call for call in calls if call.operation != "not_itemised"]
+    assert {call.span_id for call in itemised} <= model_spans
+    assert bool(itemised) == bool(model_spans)
+
+
+@given(traces())
+@settings(deadline=None)
+def test_no_span_tells_more_input_than_all_lines_of_its_trace(spans: list[Span]) -> None:
+    for trace_id in {span.trace_id for span in spans}:
+        trace = [span for span in spans if span.trace_id == trace_id]
+        calls = derive_trace(trace, Configuration()).calls
+        told = [span.attributes.get("gen_ai.usage.input_tokens", 0) for span in trace]
+        assert sum(call.uncached_input_tokens or 0 for call in calls) >= max(told, default=0)
 
 
 @pytest.mark.parametrize(
