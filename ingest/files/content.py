@@ -12,7 +12,6 @@ _SHOWN_CHARACTERS = 60
 _MARKUP_WINDOW = 1024
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PAR1", "a Parquet file"),
     (b"SQLite format 3\x00", "an SQLite database; export its rows first"),
     (b"ARROW1", "an Arrow file"),
     (b"PK\x03\x04", "a zip archive inside another file; unpack it first"),

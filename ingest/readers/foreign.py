@@ -11,6 +11,7 @@ from ingest.readers.otlp_json_spans import OTHER_SIGNALS
 from ingest.readers.otlp_wire import framing_and_signal
 
 _SHOWN_KEYS = 6
+PARQUET_MAGIC = b"PAR1"
 
 _COMPANIONS: tuple[tuple[frozenset[str], str], ...] = (
     (
@@ -45,6 +46,8 @@ def described(head: bytes) -> str:
     known = no_data(head) or other_signal(head) or not_calls(head)
     if known is not None:
         return known
+    if head.startswith(PARQUET_MAGIC):
+        return "a Parquet file; --map FILE says which of its columns is what"
     first = opening(head)
     for keys, what in _BY_KEYS:
         if keys <= first.keys:

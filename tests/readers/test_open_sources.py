@@ -100,7 +100,6 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
             b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
             "XML, such as an error of an object store saved in place of the data",
         ),
-        (b"PAR1....", "a Parquet file"),
         (b"\xff\xfe{\x00", "text in UTF-16; convert it to UTF-8"),
     ],
 )
