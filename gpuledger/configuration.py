@@ -16,6 +16,7 @@ from gpuledger.output import Format, write_frame, write_json
 from ingest.charging.schedule import parse_window
 from ingest.config import Configuration
 from ingest.errors import ConfigurationError
+from ingest.masking import masks_of
 
 SHOWN_KEY = "(set)"
 
@@ -29,7 +30,7 @@ def configuration() -> None:
 @config_option
 def check(configuration: Configuration) -> int:
     """Print "ok"; exit with 4 and the reason where the file cannot be understood."""
-    _refuse_schedules(configuration)
+    _refuse_unusable(configuration)
     if configuration == Configuration():
         click.echo("nothing is configured; the defaults hold", err=True)
     click.echo("ok")
@@ -41,7 +42,7 @@ def check(configuration: Configuration) -> int:
 @config_option
 def show(configuration: Configuration, output_format: Format) -> int:
     """Print every key with its value, the defaults included."""
-    _refuse_schedules(configuration)
+    _refuse_unusable(configuration)
     understood = msgspec.to_builtins(configuration, builtin_types=())
     if understood["hash_key"] is not None:
         understood["hash_key"] = SHOWN_KEY
@@ -54,8 +55,9 @@ def show(configuration: Configuration, output_format: Format) -> int:
     return ExitCode.DONE
 
 
-def _refuse_schedules(configuration: Configuration) -> None:
-    """Raise for a window of a schedule that is not understood, with its key."""
+def _refuse_unusable(configuration: Configuration) -> None:
+    """Raise for a window of a schedule or a mask that is not understood, with its key."""
+    masks_of(configuration)
     for number, pool in enumerate(configuration.pools):
         for window in () if pool.schedule == "always" else pool.schedule:
             try:

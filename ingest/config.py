@@ -78,6 +78,18 @@ class ExchangeRate(msgspec.Struct, frozen=True, kw_only=True):
     effective_from: datetime = msgspec.field(name="from")
 
 
+class MaskPattern(msgspec.Struct, frozen=True, kw_only=True):
+    """A mask of one's own: what `pattern`, in the syntax of RE2, finds is stored as `name`."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    pattern: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+MaskName = Literal["secret", "card", "iban", "email", "phone", "ip"]
+DEFAULT_MASKS: tuple[MaskName, ...] = ("secret", "card", "iban", "email", "phone")
+"""All but addresses of machines, by which replicas are told apart."""
+
+
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the configuration file can say; an empty file is this with its defaults."""
 
@@ -85,6 +97,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str = "UTC"
     content: Literal["full", "hash", "off"] = "hash"
     hash_key: str | None = None
+    mask: tuple[MaskName, ...] = DEFAULT_MASKS
+    mask_patterns: tuple[MaskPattern, ...] = ()
+    user_ids: Literal["full", "hash", "off"] = "full"
     memory_limit: str = "4GB"
     pools: tuple[Pool, ...] = ()
     token_prices: tuple[TokenPrice, ...] = ()

@@ -123,13 +123,16 @@ def allowed(kind: Any) -> str:
     if choices := _choices(kind):
         return " or ".join(json.dumps(choice) for choice in choices)
     if get_origin(kind) is tuple:
-        return _LISTS[get_args(kind)[0]]
+        element = get_args(kind)[0]
+        return _LISTS.get(element) or f"a list of {allowed(element)}"
     return _WORDS[get_origin(kind) or kind]
 
 
 def _bounded(kind: Any) -> str:
     """The words for an annotated kind: a number above a bound, or a text of a form."""
     (meta,) = kind.__metadata__
+    if meta.min_length is not None:
+        return f"{allowed(kind.__origin__)}, and not empty"
     if meta.pattern is not None:
         return 'a month in quotes, such as "2026-10"'
     bound = f"above {meta.gt}" if meta.gt is not None else f"from {meta.ge} on"

@@ -18,6 +18,7 @@ from ingest.ledger import Ledger
 from ingest.readers import reader_dated, reader_named, recognise
 from ingest.readers.other_format import read_as
 from ingest.readers.reader import Reader
+from ingest.redact import Redaction
 from ingest.stage import Stage
 from ingest.store.deliveries import (
     Delivery,
@@ -128,7 +129,7 @@ def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument
     with ledger.transaction() as connection:
         delivery = Delivery(
             delivery_id=next_delivery_id(connection),
-            source=source.name,
+            source=Redaction(configuration).text(source.name),
             format_name=reader.name,
             checksum=source.checksum,
             delivered_at=clock(),

@@ -6,19 +6,27 @@ message's text.
 
 Under "hash" a span gives up its texts and keeps their fingerprints, in the attributes that the
 alias table reads before any text: calls derived from it have the hashes that the text would give.
+What is left of a record passes the masks of `ingest.masking`, whatever the setting. Fingerprints
+are taken before them: two texts that differ in what is masked are two.
 """
 
+import re
+import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from ingest.calls.aliases import FieldName, alias_table
-from ingest.calls.content import completion, prompt
-from ingest.calls.fingerprints import fingerprint
+from ingest.calls.content import completion, listed_attributes, prompt
+from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, own_fingerprint
 from ingest.calls.outcome import outcome
 from ingest.calls.reading import Reading
 from ingest.calls.roles import part_of
+from ingest.calls.runs import DOCUMENTS_PREFIX
+from ingest.calls.texts import TOOLS_PREFIX
 from ingest.config import Configuration
+from ingest.masking.records import masking_of
 from ingest.records import Call, Json, Reject, Span, SpanEvent
 
 PROMPT_FINGERPRINT = "gpuledger.input_hash"
@@ -47,20 +55,57 @@ TEXT_SEGMENTS = frozenset(
 """Last parts of an event's attribute that are the text of a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """The privacy setting at work."""
+_PROSE = re.compile(r"""(["'])[^"']*[^\W\d_]{2}\s+[^\W\d_]{2}[^"']*\1?""")
+"""A quotation of several words, in the reason of a reject."""
 
-    configuration: Configuration
+
+class Redaction:
+    """The privacy setting at work, and the count of what it masked. Any thread may use it.
+
+    Raises `ConfigurationError` where a mask of the configuration cannot be used.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self._masking = masking_of(configuration)
+        self._lock = threading.Lock()
+        self._masked: Counter[str] = Counter()
+
+    @property
+    def masked(self) -> Mapping[str, int]:
+        """Texts that were masked so far, by mask; "unreadable" are those that were dropped."""
+        with self._lock:
+            return {name: count for name, count in sorted(self._masked.items()) if count}
 
     def spans(self, spans: Sequence[Span]) -> Sequence[Span]:
         """`spans` in their order, without the text that may not be stored."""
-        if self.configuration.content == "full":
-            return spans
-        return [self._span(span) for span in spans]
+        is_full = self.configuration.content == "full"
+        left = spans if is_full else [self._span(span) for span in spans]
+        counts: Counter[str] = Counter()
+        masked = self._masking.spans(left, counts)
+        self._count(counts)
+        if not is_full or masked is left:
+            return masked
+        return [
+            kept if kept is span else with_fingerprints(span, kept, self.configuration)
+            for span, kept in zip(left, masked, strict=True)
+        ]
+
+    def weighed(self, spans: Sequence[Span], clean: Sequence[Span]) -> Sequence[Span]:
+        """What the digests of spans are made of: `spans` as received, which are the same under
+        every setting, but the `clean` ones where no hash of a text may be stored."""
+        return clean if self.configuration.content == "off" else spans
+
+    def calls(self, calls: Sequence[Call]) -> Sequence[Call]:
+        """`calls` in their order, without the text that may not be stored."""
+        counts: Counter[str] = Counter()
+        masked = self._masking.calls([self.call(call) for call in calls], counts)
+        self._count(counts)
+        return masked
 
     def call(self, call: Call) -> Call:
-        """`call` without the text that may not be stored; a hash stands for it."""
+        """`call` without prompt and completion where they may not be stored; a hash stands for
+        them. Nothing is masked: that of a derived call was masked with its spans."""
         if call.prompt is None and call.completion is None:
             return call
         is_full = self.configuration.content == "full"
@@ -72,11 +117,34 @@ class Redaction:
             output_hash=call.output_hash or fingerprint(call.completion, self.configuration),
         )
 
-    def reject(self, reject: Reject) -> Reject:
-        """`reject` with its record as text, as a hash or without it."""
-        if self.configuration.content == "full" or reject.record is None:
+    def rejects(self, rejects: Sequence[Reject]) -> Sequence[Reject]:
+        """`rejects` in their order, each with its record as text, as a hash or without it."""
+        counts: Counter[str] = Counter()
+        masked = self._masking.rejects([self._reject(reject) for reject in rejects], counts)
+        self._count(counts)
+        return masked
+
+    def text(self, text: str) -> str:
+        """`text`, such as the name of a file, with marks."""
+        counts: Counter[str] = Counter()
+        masked = self._masking.text(text, counts)
+        self._count(counts)
+        return masked
+
+    def _count(self, counts: Counter[str]) -> None:
+        if counts:
+            with self._lock:
+                self._masked.update(counts)
+
+    def _reject(self, reject: Reject) -> Reject:
+        """`reject` with what `content` leaves of its record and of prose in its reason."""
+        if self.configuration.content == "full":
             return reject
-        return replace(reject, record=fingerprint(reject.record, self.configuration))
+        return replace(
+            reject,
+            reason=_PROSE.sub("'…'", reject.reason),
+            record=fingerprint(reject.record, self.configuration),
+        )
 
     def _span(self, span: Span) -> Span:
         events = self._events(span.events)
@@ -116,6 +184,32 @@ class Redaction:
 
     def _fingerprint(self, value: Json) -> str | None:
         return fingerprint(value, self.configuration)
+
+
+def with_fingerprints(given: Span, kept: Span, configuration: Configuration) -> Span:
+    """`kept` with the fingerprints of those texts of `given` in which something was masked."""
+    before, after = _texts_of(given), _texts_of(kept)
+    hashes = {
+        name: fingerprint(text, configuration)
+        for name, text in before.items()
+        if text is not None and text != after[name]
+    }
+    for prefix in (TOOLS_PREFIX, DOCUMENTS_PREFIX):
+        listed = listed_attributes(given.attributes, prefix)
+        if listed != listed_attributes(kept.attributes, prefix):
+            hashes[own_fingerprint(prefix)] = fingerprint_of_attributes(listed, configuration)
+    return replace(kept, attributes={**kept.attributes, **hashes}) if hashes else kept
+
+
+def _texts_of(span: Span) -> dict[str, Json]:
+    """The texts of `span` that have a hash, by the attribute that keeps it."""
+    table = alias_table()
+    reading = Reading(span.attributes, table)
+    return {
+        PROMPT_FINGERPRINT: prompt(span, table),
+        COMPLETION_FINGERPRINT: completion(span, table),
+        **{own_fingerprint(field): reading.first(field) for field in MASKED_FIELDS},
+    }
 
 
 def _told_by_text(span: Span, reading: Reading, left: Mapping[str, Json]) -> dict[str, Json]:

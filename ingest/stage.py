@@ -54,15 +54,15 @@ class Stage:
         clean = self._redaction.spans(batch.spans)
         rejects = stage_spans(
             self._connection,
-            batch.spans,
+            self._redaction.weighed(batch.spans, clean),
             clean,
             delivery_id=self._delivery_id,
             key=self._key,
         )
-        calls = [self._redaction.call(call) for call in batch.calls]
+        calls = self._redaction.calls(batch.calls)
         rejects += self._calls.add(calls, is_derived=False)
         rejects += stage_samples(self._connection, batch.samples, delivery_id=self._delivery_id)
-        rejects += [self._redaction.reject(reject) for reject in batch.rejects]
+        rejects = list(self._redaction.rejects([*rejects, *batch.rejects]))
         keep_rejects(self._connection, self._delivery_id, rejects)
         self._rejected_count += len(rejects)
         self._ignored_count += batch.ignored_count

@@ -40,6 +40,11 @@ def fingerprint(value: Json, configuration: Configuration) -> str | None:
     return _digest(normalised(value), configuration, VERSION)
 
 
+def pseudonym(text: str, configuration: Configuration) -> str:
+    """What stands for `text`, somebody's id, whatever `content` says; a fingerprint by its form."""
+    return _digest(normalised_text(text), configuration, VERSION)
+
+
 def fingerprint_of_request(parts: Sequence[Json], configuration: Configuration) -> str:
     """`v2:` and 64 hex digits, `v2k:` where keyed; `parts` are fingerprints, names and scalars."""
     return _digest(parts, configuration, REQUEST_VERSION)
@@ -63,14 +68,25 @@ def fingerprint_of_attributes(
     return fingerprint(own, configuration)
 
 
+def own_fingerprint(text: str) -> str:
+    """The attribute in which a span keeps the fingerprint of `text`, a field or a prefix, from
+    before something in it was masked."""
+    return f"gpuledger.hash.{text.rstrip('.')}"
+
+
 def is_fingerprint(value: Json) -> bool:
     """Whether `value` is what `fingerprint` returns."""
     return isinstance(value, str) and _FINGERPRINT.fullmatch(value) is not None
 
 
+def keeps_text(configuration: Configuration) -> bool:
+    """Whether prompts and completions are stored themselves."""
+    return configuration.content == "full"
+
+
 def kept_text(value: Json, configuration: Configuration) -> str | None:
     """`value` as text to store; None unless content is "full"."""
-    if value is None or configuration.content != "full" or is_fingerprint(value):
+    if value is None or not keeps_text(configuration) or is_fingerprint(value):
         return None
     text = value if isinstance(value, str) else json_text(value)
     return None if text is None else text.encode("utf-8", "replace").decode("utf-8")

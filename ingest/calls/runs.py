@@ -6,9 +6,9 @@ their fingerprints are stored.
 
 from dataclasses import dataclass
 
-from ingest.calls.aliases import AliasTable
+from ingest.calls.aliases import AliasTable, FieldName
 from ingest.calls.content import listed_attributes
-from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes
+from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, own_fingerprint
 from ingest.calls.outcome import outcome
 from ingest.calls.reading import Reading
 from ingest.config import Configuration
@@ -59,8 +59,8 @@ def tool_run(span: Span, configuration: Configuration, table: AliasTable) -> Too
         started_at=span.started_at,
         ended_at=span.ended_at,
         status=outcome(span, reading, table).status,
-        arguments_hash=fingerprint(reading.first("tool_arguments"), configuration),
-        result_hash=fingerprint(reading.first("tool_result"), configuration),
+        arguments_hash=_hash(span, reading, "tool_arguments", configuration),
+        result_hash=_hash(span, reading, "tool_result", configuration),
     )
 
 
@@ -76,7 +76,18 @@ def retrieval(span: Span, configuration: Configuration, table: AliasTable) -> Re
         started_at=span.started_at,
         ended_at=span.ended_at,
         status=outcome(span, reading, table).status,
-        query_hash=fingerprint(reading.first("retrieval_query"), configuration),
-        result_hash=fingerprint_of_attributes(documents, configuration)
-        or fingerprint(reading.first("retrieval_result"), configuration),
+        query_hash=_hash(span, reading, "retrieval_query", configuration),
+        result_hash=fingerprint(
+            span.attributes.get(own_fingerprint(DOCUMENTS_PREFIX)), configuration
+        )
+        or fingerprint_of_attributes(documents, configuration)
+        or _hash(span, reading, "retrieval_result", configuration),
     )
+
+
+def _hash(
+    span: Span, reading: Reading, field: FieldName, configuration: Configuration
+) -> str | None:
+    """The fingerprint of what `span` says of `field`: that from before masking, if there is one."""
+    told = span.attributes.get(own_fingerprint(field))
+    return fingerprint(reading.first(field) if told is None else told, configuration)

@@ -60,8 +60,9 @@ class Intake:
         """
         spans, rejects = _sorted(body, format_name)
         clean = self._redaction.spans(spans)
-        rows, unfit = span_table(spans, clean, key=self._key)
-        rejects = [self._redaction.reject(reject) for reject in rejects] + unfit
+        weighed = self._redaction.weighed(spans, clean)
+        rows, unfit = span_table(weighed, clean, key=self._key)
+        rejects = list(self._redaction.rejects([*rejects, *unfit]))
         return Taken(
             arrival=Arrival(
                 received_at=self._clock(),

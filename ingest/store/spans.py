@@ -97,9 +97,7 @@ def span_table(
 
 
 def _row(span: Span, clean: Span, resources: dict[int, bytes], key: bytes) -> Row:
-    resource = resources.get(id(span.resource))
-    if resource is None:
-        resource = resources[id(span.resource)] = _json(span.resource)
+    resource = _resource(span, resources)
     attributes = _json(span.attributes)
     events = _events_json(span.events)
     head = orjson.dumps(
@@ -120,20 +118,28 @@ def _row(span: Span, clean: Span, resources: dict[int, bytes], key: bytes) -> Ro
         span.trace_id,
         span.span_id,
         span.parent_span_id,
-        span.name,
+        clean.name,
         span.kind,
         span.started_at,
         span.ended_at,
         span.status,
         clean.status_message,
-        span.service,
-        span.scope,
+        clean.service,
+        clean.scope,
         attributes if clean is span else _json(clean.attributes),
-        resource,
+        resource if clean.resource is span.resource else _resource(clean, resources),
         events if clean is span else _events_json(clean.events),
         _fullness(span),
         f"{_usage_tokens(span.attributes):012x}{content.hexdigest()}",
     )
+
+
+def _resource(span: Span, resources: dict[int, bytes]) -> bytes:
+    """The resource of `span` as JSON, written once for all the spans that share it."""
+    written = resources.get(id(span.resource))
+    if written is None:
+        written = resources[id(span.resource)] = _json(span.resource)
+    return written
 
 
 def _json(value: Mapping[str, Json]) -> bytes:

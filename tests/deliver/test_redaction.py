@@ -137,7 +137,7 @@ def test_a_record_keeps_a_hash_for_its_text_and_nothing_where_content_is_off() -
 def test_a_reject_keeps_its_record_as_the_setting_says() -> None:
     given = Reject(position="line 1", reason="no JSON", record=WORDS)
     kept = {
-        content: Redaction(Configuration(content=content)).reject(given).record
+        content: Redaction(Configuration(content=content)).rejects([given])[0].record
         for content in ("full", "hash", "off")
     }
     digest = fingerprint(WORDS, Configuration())

@@ -17,6 +17,7 @@ TABLES = (
     config.ExchangeRate,
     config.Budget,
     config.Slo,
+    config.MaskPattern,
 )
 
 
