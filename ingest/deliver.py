@@ -16,6 +16,8 @@ from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
 from ingest.ledger import Ledger
 from ingest.readers import reader_dated, reader_named, recognise
+from ingest.readers.mapped_files import MappedFile
+from ingest.readers.mapping_file import RowMapping
 from ingest.readers.other_format import read_as
 from ingest.readers.reader import Reader
 from ingest.redact import Redaction
@@ -59,6 +61,7 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
     *,
     format_name: str | None = None,
     map_override: Mapping[str, tuple[str, ...]] | None = None,
+    mapping: RowMapping | None = None,
     scraped_at: int | None = None,
     progress: Progress | None = None,
     clock: Clock = time.time_ns,
@@ -66,11 +69,14 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
     """What became of each source under `paths`; one that cannot be read does not stop the others.
 
     Each source is a transaction of its own. Afterwards what they touched is charged again.
-    `map_override` takes the place of the configured `[map]` for these sources alone. `scraped_at`,
-    nanoseconds since 1970, dates the samples of an engine that nothing else dates. Raises the error
-    of `reader_named` for an unknown `format_name`.
+    `map_override` takes the place of the configured `[map]` for these sources alone; `mapping`
+    reads each of them as rows, whatever it looks like. `scraped_at`, nanoseconds since 1970, dates
+    the samples of an engine that nothing else dates. Raises the error of `reader_named` for an
+    unknown `format_name`.
     """
-    reader = None if format_name is None else reader_named(format_name)
+    reader: Reader | None = None if mapping is None else MappedFile(mapping)
+    if format_name is not None:
+        reader = reader_named(format_name)
     if not is_mapped(ledger, configuration):
         derive_again(ledger, configuration)
     terms = configuration

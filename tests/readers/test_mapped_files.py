@@ -4,13 +4,17 @@ import gzip
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from ingest.config import Configuration
+from ingest.deliver import deliver_paths
 from ingest.files import RefusedSourceError, Source
+from ingest.ledger import open_for_writing
 from ingest.readers import recognise, table_rows
 from ingest.readers.mapped_files import MappedFile
 from ingest.readers.mapping_file import RowMapping, mapping_of
@@ -158,3 +162,18 @@ def test_a_large_parquet_file_is_read_batch_by_batch(
     rows = [{**ROWS[0], "id": str(number)} for number in range(5)]
     calls, _ = read(source_of(as_parquet(rows)), mapping())
     assert [call.identity for call in calls] == [f'table:rows:["{n}"]' for n in range(5)]
+
+
+def test_the_rows_of_a_file_are_in_the_ledger_once(tmp_path: Path) -> None:
+    for name in ("csv", "json lines"):
+        (tmp_path / name).write_bytes(FORMS[name])
+    paths = [str(tmp_path / "csv"), str(tmp_path / "json lines")]
+    with open_for_writing(tmp_path / "ledger.duckdb") as ledger:
+        results = deliver_paths(ledger, paths, Configuration(), mapping=mapping())
+        rows = ledger.connection.execute(
+            "select model, input_tokens from calls order by model"
+        ).fetchall()
+    counts = [(result.format_name, result.counts) for result in results]
+    told = [(name, c.read, c.new, c.duplicate, c.rejected) for name, c in counts if c is not None]
+    assert told == [("mapped", 2, 2, 0, 0), ("mapped", 2, 0, 2, 0)]
+    assert rows == [("gpt-x", 100), ("gpt-y", 7)]
