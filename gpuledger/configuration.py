@@ -1,20 +1,24 @@
 """`gpuledger config`: what the configuration file was understood to say.
 
-Owns how a configuration is shown. Refuses to show a hash key.
+Owns how a configuration is shown, and how it is shown for one call. Refuses to show a hash key.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 import polars as pl
 
+from analysis.mapping import mapping
+from gpuledger.asking import print_answer, refusing_wrong_questions
 from gpuledger.exits import ExitCode
-from gpuledger.options import config_option, format_option
+from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format, write_frame, write_json
 from ingest.charging.schedule import parse_window
 from ingest.config import Configuration
+from ingest.current import open_current
 from ingest.errors import ConfigurationError
 from ingest.masking import masks_of
 
@@ -38,11 +42,27 @@ def check(configuration: Configuration) -> int:
 
 
 @configuration.command("show")
+@click.option(
+    "--call",
+    "identity",
+    metavar="ID",
+    help="Instead: which rule gave each column of this call. A call, or a trace with one call.",
+)
+@ledger_option
 @format_option
 @config_option
-def show(configuration: Configuration, output_format: Format) -> int:
-    """Print every key with its value, the defaults included."""
+def show(
+    configuration: Configuration,
+    output_format: Format,
+    ledger_path: Path,
+    identity: str | None,
+) -> int:
+    """Print every key with its value, the defaults included; or explain one call."""
     _refuse_unusable(configuration)
+    if identity is not None:
+        with refusing_wrong_questions(), open_current(ledger_path, configuration) as ledger:
+            print_answer(mapping(ledger, configuration, identity), output_format, "The call")
+        return ExitCode.DONE
     understood = msgspec.to_builtins(configuration, builtin_types=())
     if understood["hash_key"] is not None:
         understood["hash_key"] = SHOWN_KEY

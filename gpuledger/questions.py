@@ -23,6 +23,7 @@ COMMANDS = {
 """Question to the command that asks it."""
 
 PARTS = {
+    "calls_of_trace": "gpuledger config show --call ID",
     "cohorts": "gpuledger ask law --by COLUMN",
     "estimated_end": "gpuledger ask law --by COLUMN",
     "extent": "gpuledger ask law --by COLUMN",

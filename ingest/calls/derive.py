@@ -71,8 +71,8 @@ class _Trace:
 
 def derive_trace(spans: Sequence[Span], configuration: Configuration) -> Derived:
     """The calls, tool runs and retrievals of one trace, from all its spans in any order."""
-    table = alias_table()
-    derivation = Derivation(configuration, column_map(configuration), table)
+    derivation = _derivation(configuration)
+    table = derivation.table
     tree = grow(spans)
     parts = [part_of(span, table) for span in tree.spans]
     return Derived(
@@ -90,15 +90,38 @@ def derive_trace(spans: Sequence[Span], configuration: Configuration) -> Derived
     )
 
 
-def _calls(tree: Tree, parts: Sequence[Part], derivation: Derivation) -> tuple[Call, ...]:
-    table = derivation.table
-    trace = _Trace(
+def views_of_call(
+    spans: Sequence[Span], span_id: str, configuration: Configuration
+) -> tuple[Views, Derivation]:
+    """The views of the call that is at `span_id` in the trace of `spans`, which must have it."""
+    derivation = _derivation(configuration)
+    tree = grow(spans)
+    parts = [part_of(span, derivation.table) for span in tree.spans]
+    trace = _trace(tree, parts, derivation)
+    index = next(at for at, span in enumerate(tree.spans) if span.span_id == span_id)
+    for chain in chains(tree, parts):
+        if chain.own[0] == index:
+            return trace.views(chain), derivation
+    return Views(own=(trace.view(index),)), derivation
+
+
+def _derivation(configuration: Configuration) -> Derivation:
+    return Derivation(configuration, column_map(configuration), alias_table())
+
+
+def _trace(tree: Tree, parts: Sequence[Part], derivation: Derivation) -> _Trace:
+    return _Trace(
         tree=tree,
         parts=parts,
-        contexts=contexts(tree, parts, derivation.columns, table),
-        child_http_statuses=_child_http_statuses(tree, parts, table),
-        table=table,
+        contexts=contexts(tree, parts, derivation.columns, derivation.table),
+        child_http_statuses=_child_http_statuses(tree, parts, derivation.table),
+        table=derivation.table,
     )
+
+
+def _calls(tree: Tree, parts: Sequence[Part], derivation: Derivation) -> tuple[Call, ...]:
+    table = derivation.table
+    trace = _trace(tree, parts, derivation)
     found = chains(tree, parts)
     views = [trace.views(chain) for chain in found]
     endings = [ending(each, table) for each in views]

@@ -34,7 +34,8 @@ _OUTCOME = ("status", "error_type", "http_status")
 _COST = ("reported_cost", "reported_currency")
 _PAYERS = ("feature", "team", "tenant", "user_id", "conversation_id", "environment", "region")
 _OUTERMOST = ("service", "model_requested", "attempt", "retry_of")
-_OWN = ("identity", "pairing", "origin", "scenario", "arm", "trace_id", "span_id", "parent_span_id")
+_PLACE = ("trace_id", "span_id", "parent_span_id")
+_OWN = ("identity", "pairing", "origin", "scenario", "arm", *_PLACE)
 _TIMES = (*INSTANTS, "timing_source", "timing_quality", "replica", "operation")
 _SET_APART = frozenset((*_OWN, *_TIMES, *_TOKENS, *_ENDPOINT, *_OUTCOME, *_COST, *_PAYERS))
 
@@ -47,6 +48,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
     return replace(
         innermost,
         pairing=rule,
+        **_columns(_with(inward_out, "trace_id"), _PLACE),
         **{column: _first(inward_out, column) for column in _filled_from_inside()},
         **{column: _first(outward_in, column) for column in _OUTERMOST},
         **{column: _first([*around, *inward_out], column) for column in _PAYERS},

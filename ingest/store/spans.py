@@ -202,11 +202,12 @@ def spans_of_touched_traces(connection: Connection) -> Iterator[list[list[Span]]
         table = connection.sql(
             statement("traces_read"), params={"chunk_no": chunk_no}
         ).to_arrow_table()
-        spans = _spans(table)
+        spans = spans_in(table)
         yield [list(trace) for _, trace in groupby(spans, key=lambda span: span.trace_id)]
 
 
-def _spans(table: pa.Table) -> Iterator[Span]:
+def spans_in(table: pa.Table) -> Iterator[Span]:
+    """The spans of a table with the columns of `traces_read`, in their order."""
     resources: dict[str, Mapping[str, Json]] = {}
     columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
     for row in zip(*columns, strict=True):

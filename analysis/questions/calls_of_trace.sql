@@ -1,0 +1,15 @@
+-- name: calls_of_trace
+-- question: Which calls has a trace, also where another view of them is innermost?
+-- grain: one call
+-- unit: none
+-- params: $trace_id is the trace
+-- nulls: none
+-- identity: each call is there once
+select r.call_id
+from call_rows as r
+where r.trace_id = $trace_id
+union
+select v.counted_as as call_id
+from call_views as v
+where v.trace_id = $trace_id
+order by call_id
