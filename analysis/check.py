@@ -9,6 +9,7 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.bill_checks import bill_findings
+from analysis.engine_checks import engine_findings
 from analysis.row_checks import row_findings
 from analysis.window import Window
 from ingest.config import Configuration
@@ -20,7 +21,11 @@ FAILED = "failed"
 
 def check(ledger: Ledger, configuration: Configuration) -> Answer:
     """One row a check: `ok`, `failed`, or `told` for a count of data quality."""
-    findings = [*bill_findings(ledger, configuration), *row_findings(ledger.connection)]
+    findings = [
+        *bill_findings(ledger, configuration),
+        *engine_findings(ledger),
+        *row_findings(ledger.connection),
+    ]
     frame = pl.DataFrame([asdict(finding) for finding in findings], schema=SCHEMA)
     failed = frame.filter(pl.col("result") == FAILED).height
     return Answer(

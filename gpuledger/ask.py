@@ -13,6 +13,7 @@ import click
 from analysis.answer import Answer
 from analysis.calls import ORDERS, calls
 from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
+from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
 from analysis.latency import latency
 from analysis.law import law
@@ -34,7 +35,7 @@ from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
-NAMES = ("law", "calls", "latency", "rejects", "pairs")
+NAMES = ("law", "calls", "latency", "rejects", "pairs", "engine")
 
 LISTS = {"rejects": (rejects, REJECT_FILTERS), "pairs": (pairs, PAIR_FILTERS)}
 """Questions that list rows, with what they may be filtered by."""
@@ -64,7 +65,7 @@ def ask(
             answer = question(ledger)
     if name == "law" and output_format == "table":
         answer = replace(answer, frame=with_totals(answer.frame))
-    title = name if name in LISTS else f"{name}, {answer.window.text()}"
+    title = name if name in (*LISTS, "engine") else f"{name}, {answer.window.text()}"
     print_answer(answer, output_format, title=title)
 
 
@@ -79,6 +80,10 @@ def _prepared(
         )
     timezone = asked["timezone"] or configuration.timezone
     window = Window.parse(asked["since"], asked["until"], timezone)
+    if name == "engine":
+        times = asked["by"] if _is_given("by") else ()
+        where = parsed_filters(asked["where"], ENGINE_FILTERS)
+        return lambda ledger: engine(ledger, by=times, window=window, where=where)
     listed, filterable = LISTS.get(name, (None, FILTER_COLUMNS))
     where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]
@@ -90,3 +95,9 @@ def _prepared(
         )
     grouped = law if name == "law" else latency
     return lambda ledger: grouped(ledger, configuration, by=by, window=window, where=where)
+
+
+def _is_given(option: str) -> bool:
+    """Whether the command line, and not a default, gives this option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE

@@ -17,6 +17,7 @@ COMMANDS = {
     "latency": "gpuledger ask latency --by COLUMN",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
+    "engine": "gpuledger ask engine",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
 }
@@ -24,6 +25,10 @@ COMMANDS = {
 
 PARTS = {
     "calls_of_trace": "gpuledger config show --call ID",
+    "engine_calls": "gpuledger ask engine",
+    "engine_replicas": "gpuledger ask engine",
+    "engine_series": "gpuledger ask engine",
+    "engine_tokens": "gpuledger ask engine",
     "cohorts": "gpuledger ask law --by COLUMN",
     "estimated_end": "gpuledger ask law --by COLUMN",
     "extent": "gpuledger ask law --by COLUMN",

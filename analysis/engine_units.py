@@ -1,0 +1,215 @@
+"""Which calls an engine's own metrics are to be held against.
+
+Owns the way from the labels of a series to a pool and a replica. Refuses to guess: an engine of
+which neither is told, and whose model is in no pool or in several, is in no pool, and no calls are
+held against it.
+
+- The pool is what a label `pool` or the scrape says; else that of the calls that name the engine's
+  instance, or its pod, as their replica; else the one in which the calls of its model are.
+- Replicas are told apart where every call of the pool names one, and every engine of the pool is
+  one of those. Else the engines of the pool are one unit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import orjson
+import polars as pl
+
+from analysis.selection import PRODUCTION, read_cohorts
+from analysis.sql import question_named, run_question
+from ingest.ledger import Connection
+
+REPLICA_LABELS = ("instance", "pod", "pod_name", "kubernetes_pod_name", "exported_instance")
+"""Labels that may hold what calls name as their replica."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One engine that is scraped, with the series that are read of it, by metric."""
+
+    engine: str
+    model: str | None
+    pool: str | None
+    replica: str | None
+    instance: str | None
+    series: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Engines whose metrics are held together against the same calls; `places` are their numbers.
+
+    `pool_number` numbers the pools of `Units`; None where no pool is known.
+    """
+
+    engine: str
+    pool: str | None
+    replica: str | None
+    model: str | None
+    places: tuple[int, ...]
+    pool_number: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """All places and units of a ledger, and of which pool each cohort of production calls is."""
+
+    places: tuple[Place, ...]
+    units: tuple[Unit, ...]
+    cohort_pools: Mapping[int, int]
+    by_replica: tuple[int, ...]
+
+    def series_of(self, *metrics: str) -> dict[int, int]:
+        """Series to the number of its place, of these metrics or of all."""
+        return {
+            series_id: number
+            for number, place in enumerate(self.places)
+            for metric, found in place.series.items()
+            if not metrics or metric in metrics
+            for series_id in found
+        }
+
+    def units_of_places(self) -> dict[int, int]:
+        """Number of a place to that of its unit."""
+        return {place: n for n, unit in enumerate(self.units) for place in unit.places}
+
+    def unit_keys(self) -> dict[str, int]:
+        """What the questions call a unit, "pool/replica", to its number."""
+        return {
+            f"{unit.pool_number}/{unit.replica or ''}": number
+            for number, unit in enumerate(self.units)
+            if unit.pool_number is not None
+        }
+
+
+def read_units(connection: Connection) -> Units:
+    """The engines of the ledger and the calls that are held against each."""
+    series = run_question(connection, question_named("engine_series"))
+    replicas = run_question(connection, question_named("engine_replicas"))
+    cohorts = read_cohorts(connection, {"origin": PRODUCTION}).filter(pl.col("pool").is_not_null())
+    pools = _Pools.of(cohorts, replicas)
+    places = [_place(rows, pools) for rows in _places(series)]
+    merged = {place.pool for place in places if place.replica is None}
+    by_replica = pools.named - merged
+    places = [
+        place if place.pool in by_replica else replace(place, replica=None) for place in places
+    ]
+    grouped: dict[tuple[str, str | None, str | None, str | None], list[int]] = {}
+    for number, place in enumerate(places):
+        model = place.model if place.pool is None else None
+        alone = place.instance if place.pool is None else None
+        key = (place.engine, place.pool, place.replica or alone, model)
+        grouped.setdefault(key, []).append(number)
+    numbers = {pool: number for number, pool in enumerate(sorted(pools.all))}
+    return Units(
+        places=tuple(places),
+        units=tuple(
+            Unit(
+                engine=engine,
+                pool=pool,
+                replica=replica,
+                model=_one({places[number].model for number in members}),
+                places=tuple(members),
+                pool_number=None if pool is None else numbers.get(pool),
+            )
+            for (engine, pool, replica, _), members in grouped.items()
+        ),
+        cohort_pools={
+            cohort_id: numbers[pool]
+            for cohort_id, pool in cohorts.select("cohort_id", "pool").iter_rows()
+        },
+        by_replica=tuple(numbers[pool] for pool in sorted(by_replica)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pools:
+    """The pools of the calls: of a model, of a replica, and those whose calls all name theirs."""
+
+    all: frozenset[str]
+    named: frozenset[str]
+    of_model: Mapping[str, frozenset[str]]
+    of_replica: Mapping[str, frozenset[str]]
+
+    @staticmethod
+    def of(cohorts: pl.DataFrame, replicas: pl.DataFrame) -> "_Pools":
+        of_model: dict[str, set[str]] = {}
+        for columns in (("model", "pool"), ("model_requested", "pool")):
+            for model, pool in cohorts.select(columns).unique().iter_rows():
+                if model is not None:
+                    of_model.setdefault(model, set()).add(pool)
+        of_replica: dict[str, set[str]] = {}
+        silent: set[str] = set()
+        for pool, replica in replicas.iter_rows():
+            if replica is None:
+                silent.add(pool)
+            else:
+                of_replica.setdefault(replica, set()).add(pool)
+        known = frozenset(cohorts["pool"].to_list())
+        return _Pools(
+            all=known,
+            named=known - silent,
+            of_model={model: frozenset(pools) for model, pools in of_model.items()},
+            of_replica={replica: frozenset(pools) for replica, pools in of_replica.items()},
+        )
+
+
+def _places(series: pl.DataFrame) -> list[list[dict[str, object]]]:
+    """The rows of `series` by engine, model, instance and pool."""
+    found: dict[tuple[object, ...], list[dict[str, object]]] = {}
+    for row in series.iter_rows(named=True):
+        key = tuple(row[name] for name in ("engine", "model", "instance", "pool_reported"))
+        found.setdefault(key, []).append(row)
+    return list(found.values())
+
+
+def _place(rows: list[dict[str, object]], pools: _Pools) -> Place:
+    first = rows[0]
+    model, instance = _text(first["model"]), _text(first["instance"])
+    names = {instance} | {
+        value
+        for row in rows
+        for label, value in orjson.loads(str(row["labels"])).items()
+        if label in REPLICA_LABELS
+    }
+    told = {name for name in names if name in pools.of_replica}
+    pool = (
+        _text(first["pool_reported"])
+        or _one({pool for name in told if name for pool in pools.of_replica[name]})
+        or _one(pools.of_model.get(model or "", frozenset()))
+    )
+    own = {name for name in told if name and pool in pools.of_replica[name]}
+    return Place(
+        engine=str(first["engine"]),
+        model=model,
+        pool=pool,
+        replica=_one(own),
+        instance=instance,
+        series=_read_series(rows),
+    )
+
+
+def _read_series(rows: list[dict[str, object]]) -> dict[str, tuple[int, ...]]:
+    """Metric to the series that are read of it: of several names those of the lowest rank."""
+    ranks: dict[str, int] = {}
+    for row in rows:
+        metric, rank = str(row["metric"]), int(str(row["name_rank"]))
+        ranks[metric] = min(rank, ranks.get(metric, rank))
+    return {
+        metric: tuple(
+            int(str(row["series_id"]))
+            for row in rows
+            if (row["metric"], row["name_rank"]) == (metric, rank)
+        )
+        for metric, rank in ranks.items()
+    }
+
+
+def _one(found: "frozenset[str] | set[str] | set[str | None]") -> str | None:
+    """The only one of `found`; None where there is none or several."""
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
