@@ -14,7 +14,7 @@ from ingest.files import Source
 from ingest.readers.api_answers import answer_columns, identity_of
 from ingest.readers.api_events import Streams, events_of_file, is_event
 from ingest.readers.api_exchanges import Exchange, exchange_of
-from ingest.readers.call_notes import instants, request_parameters, with_notes
+from ingest.readers.call_notes import failed_as, instants, request_parameters, with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.opening import opening
@@ -44,7 +44,7 @@ _WRAPPINGS = tuple(
     )
 )
 _EVENT_LINES = (b"data:", b"event:", b"id:", b": ")
-_OTHERS = ("timings", "method", "sessionId", "session_id", "run_type", "call_type")
+_OTHERS = ("timings", "sessionId", "session_id", "run_type", "call_type")
 """Keys of formats that have answers inside of them, too."""
 
 
@@ -170,7 +170,7 @@ def _call_of(found: Exchange, record: Mapping[str, Json], occurrences: Occurrenc
         **_parameters(request, found.answer),
     }
     if found.status or (found.http_status or 0) >= 400:
-        call["status"] = found.status or "error"
+        call["status"] = found.status or failed_as(found.http_status, told.get("error_type"))
     placing = "begun in the second of `created`" if told["arrived_at"] is not None else None
     if found.arrived_at is not None:
         call |= instants(found.arrived_at, None, found.ended_at)

@@ -4,6 +4,7 @@ Owns the note of tokens that are missing and of instants that the ledger cannot 
 of records. Refuses to leave a gap without its reason.
 """
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,10 @@ from ingest.calls.missing import missing_note
 from ingest.calls.timing import outside_notes, quality
 from ingest.readers.native_columns import native_value
 from ingest.records import Json
+
+_TIMEOUT = re.compile(r"time[ds]?[ _-]?out|deadline", re.IGNORECASE)
+_TIMEOUT_CODES = frozenset({408, 504})
+_CLIENT_CLOSED = 499
 
 
 def with_notes(call: Mapping[str, Any], *notes: str | None) -> dict[str, Any]:
@@ -27,6 +32,13 @@ def with_notes(call: Mapping[str, Any], *notes: str | None) -> dict[str, Any]:
     )
     said = [call.get("tokens_note"), missing, *outside_notes(call), *notes]
     return {**call, "tokens_note": "; ".join(note for note in said if note) or None}
+
+
+def failed_as(http_status: int | None, *texts: str | None) -> str:
+    """How a call that failed ended, by the status of HTTP and the words of its error."""
+    if http_status in _TIMEOUT_CODES or any(_TIMEOUT.search(text) for text in texts if text):
+        return "timeout"
+    return "cancelled" if http_status == _CLIENT_CLOSED else "error"
 
 
 def instants(

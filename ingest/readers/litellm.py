@@ -11,7 +11,13 @@ from ingest.calls.fingerprints import json_text
 from ingest.calls.tokens import buckets, token_count
 from ingest.calls.values import converted, parsed_json
 from ingest.files import Source
-from ingest.readers.call_notes import instants, reported_cost, request_parameters, with_notes
+from ingest.readers.call_notes import (
+    failed_as,
+    instants,
+    reported_cost,
+    request_parameters,
+    with_notes,
+)
 from ingest.readers.csv_rows import header_cells, rows_or_records
 from ingest.readers.documents import Document
 from ingest.readers.identity import Occurrences, canonical_bytes
@@ -81,16 +87,18 @@ def call_of_log(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
     request_id = _text(record, "request_id") or _text(record, "id")
     identity = f"{LiteLlm.name}:{request_id}" if request_id else None
     failure = _object(record, "error_information") or _object(metadata, "error_information")
+    error_type = text_or_none(failure.get("error_class"))
+    http_status = _http_status(failure.get("error_code"))
     is_failed = "failure" in (record.get("status"), metadata.get("status")) or bool(failure)
     call: dict[str, Any] = {
         "operation": operation_of(_text(record, "call_type")),
-        "status": "error" if is_failed else "ok",
-        "error_type": text_or_none(failure.get("error_class")),
-        "http_status": _http_status(failure.get("error_code")),
+        "status": failed_as(http_status, error_type) if is_failed else "ok",
+        "error_type": error_type,
+        "http_status": http_status,
         "model": _text(record, "model"),
         "model_requested": _text(record, "model_group"),
         "provider": _text(record, "custom_llm_provider"),
-        "conversation_id": _text(record, "session_id") or _text(record, "trace_id"),
+        "conversation_id": _text(record, "session_id"),
         "prompt": _content(record.get("messages")),
         "completion": _content(record.get("response")),
         **request_parameters(_object(record, "model_parameters"), _PARAMETERS),

@@ -13,6 +13,10 @@ _BUCKET_MARKS = (b'"object":"bucket"', b'"starting_at"', b'"organization.usage.'
 _BY_KEYS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"start_time", "end_time", "results"}), _BUCKETS),
     (frozenset({"starting_at", "ending_at", "results"}), _BUCKETS),
+    (
+        frozenset({"custom_id", "method", "url", "body"}),
+        "requests of a batch without their answers; ingest the output of the batch",
+    ),
     (frozenset({"pricing_urls", "models"}), "a catalogue of prices, not calls"),
     (frozenset({"api_pattern", "models"}), "a catalogue of prices, not calls"),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest.readers import api_events
+from ingest.readers import api_events, recognise
 from ingest.records import Call
 
 AT = 1790841600 * 10**9
@@ -190,3 +190,25 @@ def test_a_broken_event_is_rejected_and_the_stream_goes_on(take) -> None:
     taken = take(stream, "openai")
     assert [call.identity for call in taken.calls] == ["openai:a"]
     assert [reject.position for reject in taken.rejects] == ["line 1"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "status"),
+    [
+        (504, "server_error", "timeout"),
+        (500, "TimeoutError", "timeout"),
+        (499, "x", "cancelled"),
+        (500, "x", "error"),
+    ],
+)
+def test_a_failure_is_told_by_its_status_and_its_words(
+    take, code: int, kind: str, status: str
+) -> None:
+    record = {"request": {}, "response": {"status_code": code, "body": {"error": {"type": kind}}}}
+    (call,) = take(json.dumps(record), "openai").calls
+    assert (call.status, call.http_status, call.error_type) == (status, code, kind)
+
+
+def test_a_log_that_names_its_method_is_read(source_of) -> None:
+    record = {"method": "POST", "request": {}, "response": {"choices": [], "usage": {}}}
+    assert recognise(source_of(json.dumps(record).encode())).name == "openai"

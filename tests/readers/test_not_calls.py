@@ -68,6 +68,12 @@ def test_a_catalogue_of_prices_is_refused_by_name(source_of) -> None:
             recognise(source_of(json.dumps(document).encode()))
 
 
+def test_requests_of_a_batch_are_refused_by_name(source_of) -> None:
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {}}
+    with pytest.raises(UnreadableSourceError, match="requests of a batch without their answers"):
+        recognise(source_of(json.dumps(line).encode()))
+
+
 def test_calls_are_not_taken_for_sums() -> None:
     assert not_calls(b'{"start_time": 1, "model": "m"}') is None
     assert not_calls(b"timestamp,model,input_tokens\n") is None
