@@ -33,6 +33,7 @@ FieldName = Literal[
     "host",
     "request_id",
     "response_id",
+    "cache_hit",
     "max_tokens",
     "temperature",
     "top_p",

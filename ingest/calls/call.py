@@ -37,6 +37,13 @@ PAYER_COLUMNS = (
 AZURE_HOSTS = (".openai.azure.com", ".ai.azure.com", ".cognitiveservices.azure.com")
 """Where Azure serves models; a machine that is rented there has another name."""
 ORIGINS = frozenset({"production", "replay"})
+REPLAYED_TIMES = {
+    "started_at": None,
+    "first_token_at": None,
+    "ended_at": None,
+    "timing_source": "tokens",
+}
+"""An answer out of a cache was in service nowhere: it has its arrival, and no time on a GPU."""
 COST_CURRENCY = "USD"
 """The currency in which every convention that has a cost attribute defines it."""
 MAX_COST = Decimal(10) ** 9
@@ -50,6 +57,8 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     parameters = request(views.readings(with_wrapper=True))
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
     times = _times(views, ended, tokens, derivation.table).columns()
+    if any(view.part.is_replayed for view in views.own):
+        tokens, times = replayed(tokens), {**times, **REPLAYED_TIMES}
     missing = missing_note(
         tokens.input_tokens,
         tokens.output_tokens,
@@ -83,6 +92,22 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         **texts(
             views, requested_model(views) or found_model, derivation, owns_wrapper=owns_wrapper
         ),
+    )
+
+
+def replayed(tokens: Buckets) -> Buckets:
+    """The counts of an answer out of a gateway's cache: what was reported is kept, none is used."""
+    note = (
+        "out of a gateway's cache: the usage is that of an earlier answer, no token was processed"
+    )
+    return Buckets(
+        uncached_input_tokens=0,
+        visible_output_tokens=0,
+        reported_input_tokens=tokens.reported_input_tokens,
+        reported_output_tokens=tokens.reported_output_tokens,
+        reported_total_tokens=tokens.reported_total_tokens,
+        tokens_source="estimated",
+        tokens_note=_with_note(tokens.tokens_note, note),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ingest.calls.aliases import AliasTable, Role
+from ingest.calls.reading import Reading
 from ingest.calls.shapes import Shape, shape_of
 from ingest.calls.values import as_text
 from ingest.records import Json, Span
@@ -27,11 +28,15 @@ _OPERATION_BY_REQUEST_ID = {
 
 
 class Part(NamedTuple):
-    """What a span is in its trace; `operation` is None where the span does not tell it."""
+    """What a span is in its trace; `operation` is None where the span does not tell it.
+
+    `is_replayed` says that a gateway gave an answer that it had kept, so that no model ran.
+    """
 
     role: Role
     operation: str | None = None
     is_engine: bool = False
+    is_replayed: bool = False
 
 
 _SERVER = Part("server")
@@ -40,8 +45,15 @@ _OTHER = Part("other")
 
 def part_of(span: Span, table: AliasTable) -> Part:
     """The part that `span` plays in its trace."""
+    shape = shape_of(span.attributes, table)
+    part = _part(span, shape)
+    if "cache_hit" not in shape.places or part.role not in MODEL_ROLES:
+        return part
+    return part._replace(is_replayed=Reading(span.attributes, table).first("cache_hit") is True)
+
+
+def _part(span: Span, shape: Shape) -> Part:
     attributes = span.attributes
-    shape = shape_of(attributes, table)
     is_engine = shape.has_latency or (shape.has_usage and is_vllm(span))
     for attribute, values in shape.declared:
         declared = as_text(attributes[attribute])

@@ -1,7 +1,8 @@
 """One call, once: which spans are views of the same call.
 
 Owns the walk outward from the innermost model span. Refuses to cross an agent, a tool or a
-retrieval, and to count a wrapper.
+retrieval, to count a wrapper, and to take what runs below an answer out of a cache, such as its
+guard, for a view of that answer.
 """
 
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ def _views_above(tree: Tree, parts: Sequence[Part]) -> list[int | None]:
         if role in MODEL_ROLES:
             is_same = around is not None and parts[around].role == role
             above.append(around if is_same else None)
-            visible.append(index)
+            visible.append(None if parts[index].is_replayed else index)
         else:
             above.append(None)
             visible.append(around if role in TRANSPARENT_ROLES else None)

@@ -273,3 +273,34 @@ def test_a_server_span_with_usage_is_a_view_and_a_plain_one_is_not(
     found: Call = one_call(span("gateway", kind="server", attributes={**http, **usage}))
     assert found.uncached_input_tokens == 10
     assert derived(span("plain", kind="server", attributes=http)).calls == ()
+
+
+def test_an_answer_out_of_a_cache_used_nothing_and_its_guard_is_a_call(
+    chat: Any, derived: Any, t0: int
+) -> None:
+    main, guard = derived(
+        chat("gateway", None, (0, 1), attributes={"gen_ai.cache.hit": True}),
+        chat(
+            "guard",
+            "gateway",
+            (0, 0.5),
+            attributes={"gen_ai.usage.input_tokens": 50, "gen_ai.usage.output_tokens": 1},
+        ),
+    ).calls
+    assert (guard.uncached_input_tokens, guard.visible_output_tokens) == (50, 1)
+    assert (main.uncached_input_tokens, main.visible_output_tokens) == (0, 0)
+    assert (main.reported_input_tokens, main.reported_output_tokens) == (1000, 200)
+    assert main.tokens_note == (
+        "out of a gateway's cache: the usage is of an earlier answer, no token was processed"
+    )
+    assert (main.arrived_at, main.started_at, main.ended_at) == (t0, None, None)
+    assert (main.timing_source, main.timing_quality) == ("tokens", "ok")
+
+
+def test_a_cache_that_did_not_know_the_answer_changes_nothing(
+    chat: Any, engine: Any, one_call: Any
+) -> None:
+    found: Call = one_call(
+        chat("gateway", attributes={"cache_hit": "False"}), engine("vllm", "gateway")
+    )
+    assert (found.uncached_input_tokens, found.timing_source) == (1000, "engine")
