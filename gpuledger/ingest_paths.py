@@ -1,4 +1,4 @@
-"""`gpuledger ingest`: files into the ledger.
+"""`gpuledger ingest`: files and databases into the ledger.
 
 Owns the progress bar, the table of what became of each source, and the exit code. Refuses to
 stop at a bad file: it is named, and the others are taken.
@@ -19,9 +19,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from analysis.wording import counted
 from gpuledger.exits import ExitCode
+from gpuledger.ingest_databases import taken_from_databases
 from gpuledger.options import config_option, ledger_option
 from gpuledger.output import Format, write_frame
 from ingest.config import Configuration, load_configuration
+from ingest.config_file import read_toml
+from ingest.databases.address import is_database_address
 from ingest.deliver import DeliveryResult, deliver_paths
 from ingest.deliver import Progress as Advance
 from ingest.errors import ConfigurationError, LedgerError
@@ -29,6 +32,7 @@ from ingest.files import Source
 from ingest.ledger import open_for_writing
 from ingest.readers import reader_named
 from ingest.readers.instants import instant_of_text
+from ingest.readers.mapping_file import RowMapping, is_row_mapping, mapping_of
 
 RESULT_SCHEMA = {
     "source": pl.String,
@@ -61,15 +65,23 @@ def _instant(_context: click.Context, _parameter: click.Parameter, text: str | N
         raise click.BadParameter(str(error)) from None
 
 
-def _only_map(
+Mapped = RowMapping | Mapping[str, tuple[str, ...]]
+
+
+def _mapped(
     _context: click.Context, _parameter: click.Parameter, path: Path | None
-) -> Mapping[str, tuple[str, ...]] | None:
+) -> Mapped | None:
+    """The mapping of rows, or else the one table [map], that the file holds."""
     if path is None:
         return None
+    raw = read_toml(path)
+    if is_row_mapping(raw):
+        return mapping_of(raw, str(path))
     loaded = load_configuration(path)
     if not loaded.map or loaded != Configuration(map=loaded.map):
         raise ConfigurationError(
-            f"{path}: a file for --map holds one table, [map]; give the rest with --config"
+            f"{path}: a file for --map holds one table, [map], or a mapping of rows under [table] "
+            "and [columns]; give the rest with --config"
         )
     return loaded.map
 
@@ -85,12 +97,13 @@ def _only_map(
 )
 @click.option(
     "--map",
-    "map_override",
+    "mapped",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=_only_map,
+    callback=_mapped,
     metavar="FILE",
-    help="A TOML file with a [map] table, in place of the configuration's.",
+    help="A TOML file: [table] and [columns] of rows, or a [map] in place of the configuration's.",
 )
+@click.option("--table", metavar="NAME", help="The table of a database; else LiteLLM's, if any.")
 @click.option(
     "--content",
     type=click.Choice(["hash", "full", "off"]),
@@ -117,7 +130,8 @@ def _only_map(
 def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
     paths: tuple[str, ...],
     format_name: str | None,
-    map_override: Mapping[str, tuple[str, ...]] | None,
+    mapped: Mapped | None,
+    table: str | None,
     content: Literal["hash", "full", "off"] | None,
     scraped_at: int | None,
     strict: bool,
@@ -125,23 +139,41 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
     ledger_path: Path,
     configuration: Configuration,
 ) -> int:
-    """Take files, folders, globs or `-` into the ledger; a second run adds nothing."""
+    """Take files, folders, globs, `-` or databases into the ledger; a second run adds nothing."""
     if content is not None:
         configuration = msgspec.structs.replace(configuration, content=content)
-    memory_limit = configuration.memory_limit
-    with open_for_writing(ledger_path, memory_limit=memory_limit) as ledger, _bar() as advance:
-        results = deliver_paths(
-            ledger,
-            paths,
-            configuration,
-            format_name=format_name,
-            map_override=map_override,
-            scraped_at=scraped_at,
-            progress=advance,
-        )
-    write_frame(_frame(results), output_format)
-    _tell(results)
-    return _exit_code(results, strict=strict)
+    addresses = [path for path in paths if is_database_address(path)]
+    files = [path for path in paths if path not in addresses]
+    rows, map_override = _told_apart(mapped)
+    if files and rows is not None:
+        raise ConfigurationError(f"{files[0]}: a mapping of rows is for a database")
+    results: list[DeliveryResult | None] = []
+    with open_for_writing(ledger_path, memory_limit=configuration.memory_limit) as ledger:
+        if files:
+            with _bar() as advance:
+                results += deliver_paths(
+                    ledger,
+                    files,
+                    configuration,
+                    format_name=format_name,
+                    map_override=map_override,
+                    scraped_at=scraped_at,
+                    progress=advance,
+                )
+        if addresses:
+            results += taken_from_databases(ledger, addresses, configuration, rows, table)
+    known = [result for result in results if result is not None]
+    if known:
+        write_frame(_frame(known), output_format)
+    _tell(known)
+    return ExitCode.NOT_USABLE if None in results else _exit_code(known, strict=strict)
+
+
+def _told_apart(
+    mapped: Mapped | None,
+) -> tuple[RowMapping | None, Mapping[str, tuple[str, ...]] | None]:
+    """The mapping of rows, and the one of spans: at most one of them is there."""
+    return (mapped, None) if isinstance(mapped, RowMapping) else (None, mapped)
 
 
 def _frame(results: Sequence[DeliveryResult]) -> pl.DataFrame:

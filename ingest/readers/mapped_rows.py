@@ -5,9 +5,10 @@ beside them, words of the table. Refuses a value of another kind, and to guess t
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
@@ -36,6 +37,7 @@ _KINDS = {field.name: _NUMBERS.get(field.type, "text") for field in fields(Call)
 }
 _FLAGS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TOLD_ZONE = re.compile(r"(?:[Zz]|UTC|[+-]\d\d:?\d\d)\s*$")
 _MAX_DIGITS = 24
 
 
@@ -127,19 +129,14 @@ def _instant(value: Any, source: ColumnSource, zone: ZoneInfo, where: str) -> in
 
 def _instant_of_text(text: str, zone: ZoneInfo, where: str) -> int:
     try:
-        if zone.key == "UTC":
-            return instant_of_text(text)
-        parsed = datetime.fromisoformat(text.strip())
-        if parsed.tzinfo is not None:
-            return instant_of_text(text)
-        offset = parsed.replace(tzinfo=zone).utcoffset()
-        return held(instant_of_text(text) - (0 if offset is None else offset // _NANO_STEP * 1_000))
+        at = instant_of_text(text)
     except ValueError as error:
         raise RecordError(f"{where}: {error}") from error
-
-
-_NANO_STEP = datetime.resolution
-"""One microsecond, the finest step of an offset."""
+    if zone.key == "UTC" or _TOLD_ZONE.search(text):
+        return at
+    local = _EPOCH.replace(tzinfo=zone) + timedelta(microseconds=at // 1_000)
+    offset = local.utcoffset() or timedelta()
+    return held(at - offset // timedelta(microseconds=1) * 1_000)
 
 
 def _span_of_time(value: Any, source: ColumnSource, where: str) -> int:
