@@ -12,6 +12,9 @@ from typing import Any
 Json = Any
 """A value as a JSON parser gives it."""
 
+LOG_KIND = "log"
+"""The kind of a span that is a log record: its events belong to its parent."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanEvent:

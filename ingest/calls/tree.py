@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ingest.calls.folded import folded
 from ingest.records import Span
 
 
@@ -25,9 +26,9 @@ class Tree:
 
 
 def grow(spans: Sequence[Span]) -> Tree:
-    """The tree of `spans`, in linear time but for one sort."""
+    """The tree of `spans`, in linear time but for one sort; log records are told to their spans."""
     by_id: dict[str, Span] = {}
-    for span in spans:
+    for span in folded(spans):
         other = by_id.get(span.span_id)
         by_id[span.span_id] = span if other is None else max(span, other, key=_fullness)
     children: dict[str | None, list[Span]] = defaultdict(list)

@@ -32,6 +32,7 @@ from ingest.readers.mooncake import Mooncake
 from ingest.readers.native import Native
 from ingest.readers.openinference_span import OpenInferenceSpan
 from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
+from ingest.readers.otlp_logs import OtlpLogs
 from ingest.readers.otlp_protobuf import OtlpProtobuf
 from ingest.readers.prometheus_text import PrometheusText
 from ingest.readers.reader import Reader
@@ -44,6 +45,7 @@ READERS: tuple[Reader, ...] = (
     OtlpJsonLines(),
     OtlpJson(),
     OtlpProtobuf(),
+    OtlpLogs(),
     OpenInferenceSpan(),
     JaegerJson(),
     SdkConsole(),

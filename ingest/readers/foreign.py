@@ -22,8 +22,6 @@ _COMPANIONS: tuple[tuple[frozenset[str], str], ...] = (
 
 _BY_KEYS: tuple[tuple[frozenset[str], str], ...] = (
     *((frozenset({key}), what) for key, what in OTHER_SIGNALS.items()),
-    (frozenset({"traceId", "localEndpoint"}), "Zipkin spans, which are not read yet"),
-    (frozenset({"context", "parent_id", "start_time"}), "SDK console spans, not read yet"),
 )
 
 

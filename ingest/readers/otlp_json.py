@@ -1,7 +1,7 @@
 """Reads OTLP traces as JSON: one document, or one a line.
 
-Owns the difference between the two for a name to be shown; both read either. Refuses logs and
-metrics by their name.
+Owns the difference between the two for a name to be shown; both read either, and requests of logs
+among those of traces. Refuses metrics by their name.
 """
 
 import re
@@ -11,6 +11,7 @@ from ingest.files import Source
 from ingest.readers.documents import MAX_DOCUMENT_BYTES, Document, documents
 from ingest.readers.opening import Opening, opening
 from ingest.readers.otlp_json_spans import spans_of_document
+from ingest.readers.otlp_logs import LOGS, told_by_document
 from ingest.readers.reader import batches
 from ingest.records import Batch, Reject, Span
 
@@ -62,9 +63,11 @@ def _has_second_line(first: Opening, head: bytes, source: Source) -> bool:
         return bool(stream.readline(len(head)).strip())
 
 
-def _records(source: Source) -> Iterator[Span | Reject]:
+def _records(source: Source) -> Iterator[Span | Reject | None]:
     for document in documents(source, names_nan=True):
-        if isinstance(document, Document):
-            yield from spans_of_document(document)
-        else:
+        if not isinstance(document, Document):
             yield document
+        elif isinstance(document.value, dict) and document.value.keys() & LOGS:
+            yield from told_by_document(document)
+        else:
+            yield from spans_of_document(document)

@@ -13,7 +13,8 @@ MAX_BATCH_RECORDS = 5_000
 MAX_BATCH_CHARACTERS = 64 * 2**20
 """A batch ends early where its texts are long: 5,000 spans of 10 MB are not held at once."""
 
-Record = Span | Call | Reject
+Record = Span | Call | Reject | None
+"""None is a value that is sound and that no question reads; it is counted."""
 
 
 class Reader(Protocol):
@@ -47,8 +48,11 @@ def batches(records: Iterable[Record]) -> Iterator[Batch]:
     spans: list[Span] = []
     calls: list[Call] = []
     rejects: list[Reject] = []
-    count = characters = 0
+    count = characters = ignored = 0
     for record in records:
+        if record is None:
+            ignored += 1
+            continue
         if isinstance(record, Span):
             spans.append(record)
             characters += sum([len(v) for v in record.attributes.values() if type(v) is str])
@@ -58,7 +62,7 @@ def batches(records: Iterable[Record]) -> Iterator[Batch]:
             rejects.append(record)
         count += 1
         if count == MAX_BATCH_RECORDS or characters > MAX_BATCH_CHARACTERS:
-            yield Batch(spans=spans, calls=calls, rejects=rejects)
-            spans, calls, rejects, count, characters = [], [], [], 0, 0
-    if count:
-        yield Batch(spans=spans, calls=calls, rejects=rejects)
+            yield Batch(spans=spans, calls=calls, rejects=rejects, ignored_count=ignored)
+            spans, calls, rejects, count, characters, ignored = [], [], [], 0, 0, 0
+    if count or ignored:
+        yield Batch(spans=spans, calls=calls, rejects=rejects, ignored_count=ignored)

@@ -129,7 +129,7 @@ FILES: dict[str, Read | str] = {
     ),
     "B_openinference_js/ai-streamText-doStream.json": one("otel-console", (15, 112)),
     "B_openinference_js/otel_genai_client_span_tool_calls.json": one("flat-spans", (97, 52)),
-    "B_otel_proto_examples/logs.json": "OTLP logs, not traces",
+    "B_otel_proto_examples/logs.json": Read(by="otlp-logs", calls=0, told=0),
     "B_otel_proto_examples/trace.json": Read(by="otlp-json", calls=0, told=0),
     "B_zipkin/yelp.json": Read(by="zipkin", calls=0, told=0),
     "C_agent_framework/chat_basic.json": one("openai", (13, 14)),

@@ -33,7 +33,7 @@ def logs() -> bytes:
 OTHERS = {
     "traces.pb": traces(),
     "logs.pb": logs(),
-    "logs.json": b'{"resourceLogs": [{"scopeLogs": []}]}',
+    "metrics.json": b'{"resourceMetrics": [{"scopeMetrics": []}]}',
     "langfuse.json": b'{"trace": {"id": "t"}, "observations": [{"id": "o", "type": "GENERATION"}]}',
     "answer.json": b'{"data": [{"id": "batch_1", "object": "batch"}], "object": "list"}',
     "litellm.jsonl": b'{"request_id": "a", "spend": 0.1, "startTime": "2026-01-01T00:00:00Z"}\n'
@@ -77,7 +77,7 @@ def test_a_reader_refuses_every_file_of_another_format(name: str, files: list[Pa
     for path in files:
         own = own_format(path)
         if own == name or {own, name} == {"otlp-json", "otlp-jsonl"}:
-            assert sum(batch.read_count for batch in read(path, name)) > 0
+            assert sum(b.read_count + b.ignored_count for b in read(path, name)) > 0
             continue
         with pytest.raises(RefusedSourceError) as refused:
             read(path, name)
@@ -87,7 +87,7 @@ def test_a_reader_refuses_every_file_of_another_format(name: str, files: list[Pa
 @pytest.mark.parametrize(
     ("format_name", "content", "said"),
     [
-        ("mooncake", b'{"resourceLogs": []}', "it is OTLP logs, not traces"),
+        ("mooncake", b'{"resourceMetrics": []}', "it is OTLP metrics, not traces"),
         ("mooncake", b"dear diary\n", "data: no JSON but text beginning 'dear diary'"),
         ("native", b'{"zebra": 1}', "it is JSON with the keys zebra"),
         ("azure-llm-trace", b"a,b\n1,2\n", "a CSV file without the column TIMESTAMP; it is text"),
@@ -102,10 +102,10 @@ def test_the_error_says_what_was_found(
 
 
 def test_the_error_says_what_was_expected_and_where_it_fails(tmp_path: Path) -> None:
-    (tmp_path / "data").write_bytes(b'{"resourceLogs": []}\n' * 2)
+    (tmp_path / "data").write_bytes(b'{"resourceMetrics": []}\n' * 2)
     said = (
         "not in the format mooncake, JSON lines with timestamp, input_length and output_length "
-        "(line 1: timestamp is missing); it is OTLP logs, not traces"
+        "(line 1: timestamp is missing); it is OTLP metrics, not traces"
     )
     with pytest.raises(RefusedSourceError, match=re.escape(said)):
         read(tmp_path / "data", "mooncake")

@@ -96,7 +96,6 @@ def test_traces_after_logs_in_one_file_are_recognised(source_of) -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b'{"resourceLogs": []}', "OTLP logs, not traces"),
         (b'{"resource_metrics": []}', "OTLP metrics, not traces"),
         (b'{"zebra": 1, "ape": {"inner": 2}}', "JSON with the keys ape, zebra"),
         (b"a,b,c\n1,2,3\n", "text beginning 'a,b,c'"),
