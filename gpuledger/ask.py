@@ -17,6 +17,7 @@ from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
 from analysis.latency import latency
 from analysis.law import law
+from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.rejects import REJECT_FILTERS, rejects
 from analysis.window import Window
@@ -35,9 +36,13 @@ from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
-NAMES = ("law", "calls", "latency", "rejects", "pairs", "engine")
+NAMES = ("law", "calls", "latency", "rejects", "pairs", "operations", "engine")
 
-LISTS = {"rejects": (rejects, REJECT_FILTERS), "pairs": (pairs, PAIR_FILTERS)}
+LISTS = {
+    "rejects": (rejects, REJECT_FILTERS),
+    "pairs": (pairs, PAIR_FILTERS),
+    "operations": (operations, OPERATION_FILTERS),
+}
 """Questions that list rows, with what they may be filtered by."""
 
 
@@ -47,7 +52,7 @@ LISTS = {"rejects": (rejects, REJECT_FILTERS), "pairs": (pairs, PAIR_FILTERS)}
 @where_option
 @window_options
 @click.option("--order", default=ORDERS[0], show_default=True, help=f"calls: {', '.join(ORDERS)}.")
-@click.option("--limit", type=click.IntRange(min=1), help="calls, rejects, pairs: at most so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="Of a list: at most so many rows.")
 @ledger_option
 @config_option
 @format_option

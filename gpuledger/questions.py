@@ -17,6 +17,7 @@ COMMANDS = {
     "latency": "gpuledger ask latency --by COLUMN",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
+    "operations": "gpuledger ask operations",
     "engine": "gpuledger ask engine",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",

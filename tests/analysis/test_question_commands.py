@@ -216,7 +216,7 @@ def test_what_is_listed_as_a_question_of_ask_can_be_asked(folder: Path) -> None:
     rows = json.loads(run(folder, "questions", "--format", "json").stdout)
     commands = [row["asked_with"] for row in rows if row["kind"] == "question"]
     asked = [command.split()[1:3] for command in commands if " ask " in command]
-    names = {"law", "calls", "latency", "rejects", "pairs", "engine"}
+    names = {"law", "calls", "latency", "rejects", "pairs", "operations", "engine"}
     assert {name for _, name in asked} == names
     assert [run(folder, *words).returncode for words in asked] == [0] * len(names)
 
