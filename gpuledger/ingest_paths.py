@@ -144,9 +144,7 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
         configuration = msgspec.structs.replace(configuration, content=content)
     addresses = [path for path in paths if is_database_address(path)]
     files = [path for path in paths if path not in addresses]
-    rows, map_override = _told_apart(mapped)
-    if files and rows is not None:
-        raise ConfigurationError(f"{files[0]}: a mapping of rows is for a database")
+    rows, map_override = _told_apart(mapped, format_name)
     results: list[DeliveryResult | None] = []
     with open_for_writing(ledger_path, memory_limit=configuration.memory_limit) as ledger:
         if files:
@@ -157,6 +155,7 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
                     configuration,
                     format_name=format_name,
                     map_override=map_override,
+                    mapping=rows,
                     scraped_at=scraped_at,
                     progress=advance,
                 )
@@ -170,9 +169,11 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _told_apart(
-    mapped: Mapped | None,
+    mapped: Mapped | None, format_name: str | None
 ) -> tuple[RowMapping | None, Mapping[str, tuple[str, ...]] | None]:
     """The mapping of rows, and the one of spans: at most one of them is there."""
+    if isinstance(mapped, RowMapping) and format_name is not None:
+        raise click.UsageError("--format and a mapping of rows exclude each other; give one")
     return (mapped, None) if isinstance(mapped, RowMapping) else (None, mapped)
 
 

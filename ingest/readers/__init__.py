@@ -35,6 +35,7 @@ from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
 from ingest.readers.otlp_logs import OtlpLogs
 from ingest.readers.otlp_protobuf import OtlpProtobuf
 from ingest.readers.prometheus_text import PrometheusText
+from ingest.readers.proposals import proposal
 from ingest.readers.reader import Reader
 from ingest.readers.sdk_console import SdkConsole
 from ingest.readers.swe_agent import SweAgent
@@ -109,6 +110,6 @@ def recognise(source: Source) -> Reader:
     beside = companion(source.head)
     if beside is not None:
         raise RefusedSourceError(source.name, beside, is_companion=True)
-    raise source.refusal(
-        f"{described(source.head)}; no reader recognises it (see `gpuledger formats`)"
-    )
+    known = f"{described(source.head)}; no reader recognises it (see `gpuledger formats`)"
+    proposed = proposal(source)
+    raise source.refusal(known if proposed is None else f"{known}; {proposed}")
