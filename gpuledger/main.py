@@ -72,6 +72,10 @@ COMMANDS: dict[str, CommandEntry] = {
     "dashboard": CommandEntry(
         target="gpuledger.serve_dashboard:serve_dashboard", summary="Serve the dashboard."
     ),
+    "purge": CommandEntry(
+        target="gpuledger.purge:purge_rows",
+        summary="Remove what is past its retention, or a trace, or a user, for good.",
+    ),
     "export": CommandEntry(
         target="gpuledger.export:export", summary="Write the ledger's calls in the native format."
     ),

@@ -100,6 +100,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     mask: tuple[MaskName, ...] = DEFAULT_MASKS
     mask_patterns: tuple[MaskPattern, ...] = ()
     user_ids: Literal["full", "hash", "off"] = "full"
+    retention: dict[str, str] = {}
     memory_limit: str = "4GB"
     pools: tuple[Pool, ...] = ()
     token_prices: tuple[TokenPrice, ...] = ()
@@ -133,6 +134,18 @@ MAPPABLE_COLUMNS = (
 """Columns of a call that `[map]` may fill; the values are `resource.NAME` or `attribute.NAME`."""
 
 
+RETENTION_TABLES = (
+    "contents",
+    "spans",
+    "tool_runs",
+    "retrievals",
+    "rejects",
+    "deliveries",
+    "calls",
+)
+"""Tables whose rows `[retention]` may give an age, in the order in which they go."""
+
+_AGE = re.compile(r"[1-9]\d{0,4}[dh]")
 _MEMORY = re.compile(r"(?=.*[1-9])\d+(\.\d+)? ?(([KMGT]i?)?B|%)", re.IGNORECASE)
 
 
@@ -146,6 +159,7 @@ def load_configuration(path: Path | None) -> Configuration:
     raw = read_toml(path)
     _refuse_unknown_keys(raw, Configuration, str(path), "")
     _refuse_unmappable(raw.get("map"), path)
+    _refuse_unknown_ages(raw.get("retention"), path)
     refuse_wrong_values(raw, Configuration, str(path))
     configuration = msgspec.convert(raw, Configuration, strict=True)
     _refuse_contradictions(configuration, path)
@@ -194,6 +208,20 @@ def _refuse_unmappable(columns: object, path: Path) -> None:
         if column not in MAPPABLE_COLUMNS:
             hint = _hint(column, MAPPABLE_COLUMNS, is_inside=True)
             raise ConfigurationError(f"{path}: [map] cannot fill {column!r}; {hint}")
+
+
+def _refuse_unknown_ages(tables: object, path: Path) -> None:
+    if not isinstance(tables, Mapping):
+        return
+    for table, age in tables.items():
+        if table not in RETENTION_TABLES:
+            hint = _hint(table, RETENTION_TABLES, is_inside=True)
+            raise ConfigurationError(f"{path}: [retention] knows no table {table!r}; {hint}")
+        if isinstance(age, str) and not _AGE.fullmatch(age):
+            raise ConfigurationError(
+                f"{path}: retention.{table} is {shown(age)}; it must be an age in days or hours, "
+                'such as "90d" or "12h"'
+            )
 
 
 def _refuse_contradictions(configuration: Configuration, path: Path) -> None:

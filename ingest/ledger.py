@@ -6,7 +6,7 @@ second writer, and any path that is not a ledger. Everyone else is given the con
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,9 @@ from ingest.schema import current_version, migrations
 
 Connection = duckdb.DuckDBPyConnection
 """What the rest of the product is given; nobody else imports the driver."""
+
+FileState = tuple[int, int, int, int]
+"""Number, time and size of a ledger's file, and the size of the log beside it."""
 
 DatabaseError = duckdb.Error
 """What a statement raises: out of memory, a full disk, a value that does not fit."""
@@ -143,15 +146,56 @@ def _connect(
     }
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
+    connection = _once_free(
+        path,
+        lambda: duckdb.connect(
+            ":memory:" if path is None else str(path),
+            read_only=not is_writable,
+            config=settings,
+        ),
+        wait_s,
+    )
+    connection.execute("set timezone = 'UTC'")
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
+def copy_ledger(path: Path, copy: Path, *, memory_limit: str | None = None) -> FileState:
+    """Write what is in the ledger at `path`, and nothing that was, to the new file `copy`.
+
+    Returns the state of the file that was copied. Raises what `open_for_writing` raises.
+    """
+    _refuse_other_files(path)
+    connection = _connect(None, is_writable=True, memory_limit=memory_limit, wait_s=0)
+    try:
+        _once_free(
+            path,
+            lambda: connection.execute("attach $path as ledger", {"path": str(path)}),
+            LOCK_WAIT_S,
+        )
+        connection.execute("checkpoint ledger")
+        state = file_state(path)
+        connection.execute("attach $path as copied", {"path": str(copy)})
+        connection.execute("copy from database ledger to copied")
+        connection.execute("checkpoint copied")
+        connection.execute("detach copied")
+    finally:
+        connection.close()
+    return state
+
+
+def file_state(path: Path) -> FileState:
+    """What changes whenever somebody writes to the ledger at `path`."""
+    found, log = path.stat(), path.with_name(path.name + ".wal")
+    return found.st_ino, found.st_mtime_ns, found.st_size, log.stat().st_size if log.exists() else 0
+
+
+def _once_free(path: Path | None, opened: Callable[[], Connection], wait_s: float) -> Connection:
+    """What `opened` gives, tried again while another process holds the file."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            connection = duckdb.connect(
-                ":memory:" if path is None else str(path),
-                read_only=not is_writable,
-                config=settings,
-            )
-            break
+            return opened()
         except duckdb.IOException as error:
             if "lock" not in str(error).lower():
                 raise LedgerError(_not_a_ledger(path, error)) from error
@@ -163,9 +207,6 @@ def _connect(
             time.sleep(LOCK_RETRY_S)
         except duckdb.Error as error:
             raise LedgerError(_not_a_ledger(path, error)) from error
-    connection.execute("set timezone = 'UTC'")
-    connection.execute("set enable_progress_bar = false")
-    return connection
 
 
 def _refuse_other_files(path: Path) -> None:

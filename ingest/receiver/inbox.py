@@ -41,6 +41,11 @@ create table if not exists facts (name text primary key, value text not null);
 """
 
 
+def inbox_path(ledger_path: Path) -> Path:
+    """The inbox of the ledger at `ledger_path`: the file beside it."""
+    return ledger_path.with_name(ledger_path.name + INBOX_SUFFIX)
+
+
 class InboxFullError(Exception):
     """More waits to be taken into the ledger than the inbox may hold."""
 

@@ -21,7 +21,7 @@ from ingest.errors import LedgerError, LedgerLockedError
 from ingest.receiver.address import Address, listening_socket
 from ingest.receiver.grpc_door import grpc_server
 from ingest.receiver.http_door import http_app
-from ingest.receiver.inbox import INBOX_SUFFIX, Inbox
+from ingest.receiver.inbox import Inbox, inbox_path
 from ingest.receiver.reception import Limits, Reception, Tokens
 from ingest.receiver.settle import MAX_FAILURES, Pace, Settler
 
@@ -41,11 +41,6 @@ class Settings:
     grpc: Address | None
     tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
-
-
-def inbox_path(ledger_path: Path) -> Path:
-    """The inbox of the ledger at `ledger_path`: the file beside it."""
-    return ledger_path.with_name(ledger_path.name + INBOX_SUFFIX)
 
 
 def serve(

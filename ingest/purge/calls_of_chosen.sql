@@ -1,0 +1,16 @@
+-- The chosen calls keep their figures and lose what says whose they were, as in calls_by_age.
+update call_rows
+set
+    trace_id = null,
+    span_id = null,
+    parent_span_id = null,
+    conversation_id = null,
+    user_id = null,
+    prompt_hash = null,
+    input_hash = null,
+    output_hash = null,
+    prefix_hashes = null,
+    stop = null,
+    response_format = null,
+    digest = 'purged'
+where call_id in (select call_id from chosen_calls);

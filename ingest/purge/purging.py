@@ -1,0 +1,86 @@
+"""One purge from beginning to end: the inbox settled, rows removed, both files written anew.
+
+Owns the order of the steps. Refuses to begin while something waits that could bring back what is
+about to go.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.config import Configuration
+from ingest.errors import LedgerMissingError
+from ingest.ledger import open_for_writing
+from ingest.purge.removal import Removed, purge_ledger
+from ingest.purge.rewriting import rewrite, rewrite_inbox
+from ingest.receiver.inbox import Inbox, inbox_path
+from ingest.receiver.settle import Settler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purge:
+    """What is to go: rows older than `before` says by table (ns since 1970), traces, users."""
+
+    before: Mapping[str, int]
+    traces: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What went, or would go, and the size of the ledger's file before and after, in bytes."""
+
+    removed: tuple[Removed, ...]
+    size_before: int
+    size_after: int
+
+
+class _DryRunError(Exception):
+    """Ends the transaction of a dry run."""
+
+
+def purge(path: Path, asked: Purge, configuration: Configuration) -> Purged:
+    """Carry out `asked` on the ledger at `path` and on its inbox.
+
+    Raises `LedgerMissingError` where there is no ledger, and what `open_for_writing` raises.
+    """
+    if not path.exists():
+        raise LedgerMissingError(f"no ledger at {path}; name another with --ledger")
+    size_before = path.stat().st_size
+    if not asked.is_dry_run:
+        _settle_inbox(path, configuration)
+    removed = _removed(path, asked, configuration)
+    if asked.is_dry_run:
+        return Purged(removed=removed, size_before=size_before, size_after=size_before)
+    size_after = rewrite(path, memory_limit=configuration.memory_limit)
+    if inbox_path(path).exists():
+        rewrite_inbox(inbox_path(path))
+    return Purged(removed=removed, size_before=size_before, size_after=size_after)
+
+
+def _removed(path: Path, asked: Purge, configuration: Configuration) -> tuple[Removed, ...]:
+    with (
+        open_for_writing(path, memory_limit=configuration.memory_limit) as ledger,
+        suppress(_DryRunError),
+        ledger.transaction() as connection,
+    ):
+        removed = purge_ledger(
+            connection,
+            asked.before,
+            traces=asked.traces,
+            users=asked.users,
+            configuration=configuration,
+        )
+        if asked.is_dry_run:
+            raise _DryRunError
+    return tuple(removed)
+
+
+def _settle_inbox(path: Path, configuration: Configuration) -> None:
+    """Take what the receiver has acknowledged into the ledger: what waits is purged with it."""
+    waiting = inbox_path(path)
+    if waiting.exists():
+        with Inbox(waiting, max_bytes=0) as inbox:
+            Settler(path, inbox, configuration).settle()
