@@ -21,6 +21,7 @@ from ingest.ledger import open_for_writing
 from ingest.receiver.inbox import Inbox
 from ingest.receiver.intake import PROTOBUF, Intake
 from ingest.receiver.settle import Settler
+from ingest.receiver.signals import TRACES
 
 BATCH_SPANS = 512
 SPANS_PER_TRACE = 4
@@ -98,7 +99,7 @@ def measure(folder: Path, spans: int, batches: int) -> None:
                 acknowledged, settled = [], []
                 for body in sent:
                     begin = time.perf_counter()
-                    inbox.put(intake.traces(body, PROTOBUF, "benchmark").arrival).result()
+                    inbox.put(intake.take(TRACES, body, PROTOBUF, "benchmark").arrival).result()
                     acknowledged.append(time.perf_counter() - begin)
                     settler.settle()
                     settled.append(time.perf_counter() - begin - acknowledged[-1])

@@ -60,7 +60,7 @@ def receive(  # noqa: PLR0913, PLR0917 - one parameter an option
     max_body: int,
     max_inbox: int,
 ) -> None:
-    """Receive OTLP traces until Ctrl-C; what is acknowledged survives a crash.
+    """Receive OTLP traces and logs until Ctrl-C; what is acknowledged survives a crash.
 
     Point any exporter at it: OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318. Questions, reports
     and `gpuledger ingest` work on the same ledger meanwhile.

@@ -10,16 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 import grpc
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from ingest.errors import ConfigurationError
 from ingest.receiver.address import Address
 from ingest.receiver.inbox import InboxFullError
-from ingest.receiver.intake import PROTOBUF, BadRequestError
+from ingest.receiver.intake import PROTOBUF, BadRequestError, answer
 from ingest.receiver.reception import STORE_TIMEOUT_S, BusyError, Reception, Tokens
+from ingest.receiver.signals import SIGNALS, Signal
 
 DOOR = "otlp/grpc"
-TRACES = "opentelemetry.proto.collector.trace.v1.TraceService"
 THREADS = 16
 """Requests that are read, or wait for the disk, at once."""
 
@@ -30,20 +29,9 @@ def grpc_server(reception: Reception, tokens: Tokens, address: Address) -> tuple
     Raises `ConfigurationError` where the address cannot be had.
     """
 
-    def export(body: bytes, context: Any) -> ExportTraceServiceResponse:
-        metadata = dict(context.invocation_metadata())
-        if not tokens.allow(metadata.get("authorization")):
-            _abort(reception, context, grpc.StatusCode.UNAUTHENTICATED, "show a bearer token")
-        return _export(body, context, reception)
-
-    handler = grpc.unary_unary_rpc_method_handler(
-        export,
-        request_deserializer=None,
-        response_serializer=ExportTraceServiceResponse.SerializeToString,
-    )
     server = grpc.server(
         ThreadPoolExecutor(THREADS, thread_name_prefix="grpc"),
-        handlers=[grpc.method_handlers_generic_handler(TRACES, {"Export": handler})],
+        handlers=[_handler(signal, reception, tokens) for signal in SIGNALS],
         options=[
             ("grpc.max_receive_message_length", reception.limits.unpacked),
             ("grpc.so_reuseport", 0),
@@ -59,20 +47,31 @@ def grpc_server(reception: Reception, tokens: Tokens, address: Address) -> tuple
     return server, port
 
 
-def _export(body: bytes, context: Any, reception: Reception) -> ExportTraceServiceResponse:
+def _handler(signal: Signal, reception: Reception, tokens: Tokens) -> Any:
+    def export(body: bytes, context: Any) -> Any:
+        metadata = dict(context.invocation_metadata())
+        if not tokens.allow(metadata.get("authorization")):
+            _abort(reception, context, grpc.StatusCode.UNAUTHENTICATED, "show a bearer token")
+        return _export(signal, body, context, reception)
+
+    method = grpc.unary_unary_rpc_method_handler(
+        export,
+        request_deserializer=None,
+        response_serializer=signal.response.SerializeToString,
+    )
+    return grpc.method_handlers_generic_handler(signal.service, {"Export": method})
+
+
+def _export(signal: Signal, body: bytes, context: Any, reception: Reception) -> Any:
     try:
-        taken, stored = reception.take_traces(body, PROTOBUF, DOOR)
+        taken, stored = reception.take(signal, body, PROTOBUF, DOOR)
         stored.result(STORE_TIMEOUT_S)
     except BadRequestError as error:
         _abort(reception, context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
     except (InboxFullError, BusyError, sqlite3.Error, TimeoutError) as error:
         _abort(reception, context, grpc.StatusCode.UNAVAILABLE, f"it cannot be stored: {error}")
     reception.count(DOOR, "acknowledged", taken)
-    answer = ExportTraceServiceResponse()
-    if taken.rejected:
-        answer.partial_success.rejected_spans = taken.rejected
-        answer.partial_success.error_message = taken.message
-    return answer
+    return answer(signal, taken)
 
 
 def _abort(reception: Reception, context: Any, code: Any, message: str) -> NoReturn:

@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from google.rpc.status_pb2 import Status
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ingest.receiver.inbox import InboxFullError
-from ingest.receiver.intake import JSON, PROTOBUF, BadRequestError, Taken
+from ingest.receiver.intake import JSON, PROTOBUF, BadRequestError, Taken, answer
 from ingest.receiver.reception import (
     RETRY_AFTER_S,
     STORE_TIMEOUT_S,
@@ -28,9 +27,10 @@ from ingest.receiver.reception import (
     Reception,
     Tokens,
 )
+from ingest.receiver.signals import SIGNALS, Signal
 
 DOOR = "otlp/http"
-FORMATS = {"application/x-protobuf": PROTOBUF, "application/json": JSON}
+ENCODINGS = {"application/x-protobuf": PROTOBUF, "application/json": JSON}
 WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE, UNAUTHENTICATED = 3, 8, 14, 16
 """Codes of google.rpc.Code, which an answer that is no 200 carries."""
@@ -50,8 +50,11 @@ def http_app(
 ) -> Starlette:
     """The HTTP door as an application; `health` says how the receiver is."""
 
-    async def traces(request: Request) -> Response:
-        return await _export(request, reception, tokens)
+    def exported(signal: Signal) -> Route:
+        async def export(request: Request) -> Response:
+            return await _export(signal, request, reception, tokens)
+
+        return Route(signal.path, export, methods=["POST"])
 
     async def healthz(_request: Request) -> Response:
         found = health()
@@ -59,32 +62,40 @@ def http_app(
 
     return Starlette(
         routes=[
-            Route("/v1/traces", traces, methods=["POST"]),
+            *(exported(signal) for signal in SIGNALS),
             Route("/healthz", healthz, methods=["GET"]),
         ]
     )
 
 
-async def _export(request: Request, reception: Reception, tokens: Tokens) -> Response:
-    format_name = None
+async def _export(
+    signal: Signal, request: Request, reception: Reception, tokens: Tokens
+) -> Response:
+    encoding = None
     try:
         _admit(request, tokens)
-        format_name = _format_of(request)
-        encoding = request.headers.get("content-encoding", "identity").strip().lower()
+        encoding = _encoding_of(request)
         body = await _body(request, reception.limits.body)
-        taken = await _stored(reception, body, encoding, format_name)
+        compression = request.headers.get("content-encoding", "identity").strip().lower()
+        taken = await _stored(
+            reception,
+            lambda: _decompressed(body, compression, reception.limits.unpacked),
+            signal,
+            encoding,
+        )
     except RefusalError as error:
         outcome = "busy" if error.status == 503 else "refused"
         reception.count(DOOR, outcome)
-        return _refusal(error, format_name or JSON)
+        return _refusal(error, encoding or JSON)
     reception.count(DOOR, "acknowledged", taken)
-    return _acknowledgement(taken, format_name)
+    return _acknowledgement(signal, taken, encoding)
 
 
-async def _stored(reception: Reception, body: bytes, encoding: str, format_name: str) -> Taken:
+async def _stored(
+    reception: Reception, unpack: Callable[[], bytes], signal: Signal, encoding: str
+) -> Taken:
     def take() -> "tuple[Taken, Future[None]]":
-        unpacked = _decompressed(body, encoding, reception.limits.unpacked)
-        return reception.take_traces(unpacked, format_name, DOOR)
+        return reception.take(signal, unpack(), encoding, DOOR)
 
     try:
         taken, stored = await run_in_threadpool(take)
@@ -103,13 +114,15 @@ def _admit(request: Request, tokens: Tokens) -> None:
         raise RefusalError(401, UNAUTHENTICATED, "show a bearer token that the receiver knows")
 
 
-def _format_of(request: Request) -> str:
+def _encoding_of(request: Request) -> str:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in FORMATS:
+    if media_type not in ENCODINGS:
         raise RefusalError(
-            415, INVALID_ARGUMENT, f"{media_type or 'no content type'}: send {' or '.join(FORMATS)}"
+            415,
+            INVALID_ARGUMENT,
+            f"{media_type or 'no content type'}: send {' or '.join(ENCODINGS)}",
         )
-    return FORMATS[media_type]
+    return ENCODINGS[media_type]
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -125,40 +138,36 @@ async def _body(request: Request, most: int) -> bytes:
     return b"".join(chunks)
 
 
-def _decompressed(body: bytes, encoding: str, most: int) -> bytes:
-    if encoding == "identity":
+def _decompressed(body: bytes, compression: str, most: int) -> bytes:
+    if compression == "identity":
         return body
-    if encoding not in WBITS:
-        raise RefusalError(415, INVALID_ARGUMENT, f"content encoding {encoding}: send gzip")
-    inflate = zlib.decompressobj(WBITS[encoding])
+    if compression not in WBITS:
+        raise RefusalError(415, INVALID_ARGUMENT, f"content encoding {compression}: send gzip")
+    inflate = zlib.decompressobj(WBITS[compression])
     try:
         unpacked = inflate.decompress(body, most)
     except zlib.error as error:
-        raise RefusalError(400, INVALID_ARGUMENT, f"damaged {encoding}: {error}") from error
+        raise RefusalError(400, INVALID_ARGUMENT, f"damaged {compression}: {error}") from error
     if inflate.unconsumed_tail:
         raise RefusalError(
             413, RESOURCE_EXHAUSTED, f"the body has more than {most:,} bytes unpacked"
         )
     if not inflate.eof:
-        raise RefusalError(400, INVALID_ARGUMENT, f"truncated {encoding}: its end is missing")
+        raise RefusalError(400, INVALID_ARGUMENT, f"truncated {compression}: its end is missing")
     if inflate.unused_data:
-        raise RefusalError(400, INVALID_ARGUMENT, f"bytes follow the end of the {encoding} data")
+        raise RefusalError(400, INVALID_ARGUMENT, f"bytes follow the end of the {compression} data")
     return unpacked
 
 
-def _acknowledgement(taken: Taken, format_name: str) -> Response:
-    if format_name == JSON:
-        partial = {"rejectedSpans": str(taken.rejected), "errorMessage": taken.message}
-        return JSONResponse({"partialSuccess": partial} if taken.rejected else {})
-    answer = ExportTraceServiceResponse()
-    if taken.rejected:
-        answer.partial_success.rejected_spans = taken.rejected
-        answer.partial_success.error_message = taken.message
-    return _protobuf(answer, 200)
+def _acknowledgement(signal: Signal, taken: Taken, encoding: str) -> Response:
+    if encoding == PROTOBUF:
+        return _protobuf(answer(signal, taken), 200)
+    partial = {signal.rejected_key: str(taken.rejected), "errorMessage": taken.message}
+    return JSONResponse({"partialSuccess": partial} if taken.rejected else {})
 
 
-def _refusal(error: RefusalError, format_name: str) -> Response:
-    if format_name == JSON:
+def _refusal(error: RefusalError, encoding: str) -> Response:
+    if encoding == JSON:
         response: Response = JSONResponse(
             {"code": error.code, "message": str(error)}, status_code=error.status
         )

@@ -19,6 +19,7 @@ from ingest.config import Configuration
 from ingest.errors import ConfigurationError
 from ingest.receiver.inbox import Inbox
 from ingest.receiver.intake import Intake, Taken
+from ingest.receiver.signals import Signal
 
 MIB = 2**20
 RETRY_AFTER_S = 5
@@ -90,8 +91,10 @@ class Reception:
         self._inbox = inbox
         self._intake = Intake(configuration, clock)
         self._room = _Room(limits.in_memory)
-        self._spans = meter.create_counter(
-            "gpuledger.receiver.spans", "{span}", "Spans by outcome: accepted or rejected"
+        self._records = meter.create_counter(
+            "gpuledger.receiver.records",
+            "{record}",
+            "Spans and log records by outcome: accepted, rejected or ignored",
         )
         self._requests = meter.create_counter(
             "gpuledger.receiver.requests", "{request}", "Requests by door and outcome"
@@ -103,21 +106,24 @@ class Reception:
             "Bytes that wait to be taken into the ledger",
         )
 
-    def take_traces(self, body: bytes, format_name: str, door: str) -> "tuple[Taken, Future[None]]":
+    def take(
+        self, signal: Signal, body: bytes, encoding: str, door: str
+    ) -> "tuple[Taken, Future[None]]":
         """The request decoded, and what is done once it is on the disk.
 
         Raises `BadRequestError`, `InboxFullError` and `BusyError`.
         """
         with self._room.of(len(body)):
-            taken = self._intake.traces(body, format_name, door)
+            taken = self._intake.take(signal, body, encoding, door)
             return taken, self._inbox.put(taken.arrival)
 
     def count(self, door: str, outcome: str, taken: Taken | None = None) -> None:
         """Note how one request ended: acknowledged, refused, busy, failed."""
         self._requests.add(1, {"door": door, "outcome": outcome})
         if taken is not None:
-            self._spans.add(taken.accepted, {"outcome": "accepted"})
-            self._spans.add(taken.rejected, {"outcome": "rejected"})
+            self._records.add(taken.accepted, {"outcome": "accepted"})
+            self._records.add(taken.rejected, {"outcome": "rejected"})
+            self._records.add(taken.ignored, {"outcome": "ignored"})
 
     def _observe_inbox(self, _options: CallbackOptions) -> Iterator[Observation]:
         yield Observation(self._inbox.waiting_bytes)

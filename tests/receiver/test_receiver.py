@@ -8,12 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import httpx
 import pytest
 from google.rpc.status_pb2 import Status
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServiceStub
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -22,6 +25,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from gpuledger.main import main
+from ingest.ledger import open_for_reading
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json"}
@@ -97,6 +101,31 @@ def test_a_bad_span_is_refused_by_name_and_its_neighbours_are_taken(
     with pytest.raises(SystemExit):
         main(["ask", "rejects", "--ledger", str(receiver.ledger_path), "--format", "json"])
     assert "spans[1]" in capsys.readouterr().out
+
+
+def test_answered_requests_of_an_agent_are_calls_by_both_doors_and_other_logs_are_not(
+    start: Start,
+) -> None:
+    receiver = start()
+    request = ExportLogsServiceRequest()
+    records = request.resource_logs.add().scope_logs.add().log_records
+    records.add(time_unix_nano=5 * 10**9).body.string_value = "GET /health"
+    answered = records.add(time_unix_nano=10**18, event_name="claude_code.api_request")
+    for key, count in (("input_tokens", 10), ("output_tokens", 7), ("duration_ms", 1_500)):
+        answered.attributes.add(key=key).value.int_value = count
+    body = request.SerializeToString()
+    answer = httpx.post(f"{receiver.http}/v1/logs", content=body, headers=PROTOBUF, timeout=60)
+    assert (answer.status_code, answer.content) == (200, b"")
+    with grpc.insecure_channel(receiver.grpc) as channel:
+        LogsServiceStub(channel).Export(request, timeout=60)
+    as_json = httpx.post(f"{receiver.http}/v1/logs", content=b"{}", headers=JSON, timeout=60)
+    assert (as_json.status_code, as_json.json()) == (200, {})
+    receiver.wait_until_settled()
+    with open_for_reading(receiver.ledger_path) as ledger:
+        found = ledger.connection.execute(
+            "select provider, input_tokens, output_tokens, ended_at - arrived_at from calls"
+        ).fetchall()
+    assert found == [("anthropic", 10, 7, 1_500_000_000)]
 
 
 @pytest.mark.parametrize(
