@@ -164,6 +164,8 @@ def test_every_other_public_file_is_refused_by_what_it_is(shared: Path) -> None:
         "anthropic": 2,
         "lmcache-agent": 2,
         "codex-turns": 1,
+        "otlp-logs": 1,
+        "prometheus-text": 1,
         "aider": 1,
         "swe-agent": 1,
         "inspect-ai": 1,
