@@ -71,7 +71,7 @@ def test_case_27_cache_hit_costs_nothing_and_its_guard_does(case: Any, make_chat
 
 
 def test_case_28_the_order_of_arguments_changes_no_hash(case: Any, make_span: Any) -> None:
-    def search(number: int, arguments: str) -> dict[str, Any]:
+    def search(number: int, arguments: str) -> Any:
         said = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": "search",

@@ -52,9 +52,8 @@ def test_case_06_reasoning_is_in_the_output_once(
 
 
 def test_case_07_stream_without_usage_is_not_zero_tokens(case: Any, make_chat: Any) -> None:
-    answer = '[{"role": "assistant", "parts": [{"type": "text", "content": "%s"}]}]' % (
-        "word " * 96
-    )
+    said = {"type": "text", "content": "word " * 96}
+    answer = json.dumps([{"role": "assistant", "parts": [said]}])
     more = {"gen_ai.request.stream": True, "gen_ai.output.messages": answer}
     case.take(make_chat("1", (None, None), more))
     output_tokens, source, note = case.call("output_tokens, tokens_source, tokens_note")
