@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from ingest.databases.marks import is_reached
+
 Row = tuple[Any, ...]
 
 
@@ -35,7 +37,7 @@ class Cuts:
 
     def _number_of(self, row: Row) -> int:
         at = row[self.place]
-        if self._is_settled and self.settled_at is not None and at >= self.settled_at:
+        if self._is_settled and is_reached(at, self.settled_at):
             self._is_settled = False
             self._cut(self.settled_at)
         elif self._count >= self.size and at != self._last:

@@ -15,7 +15,7 @@ from ingest.config import Configuration
 from ingest.databases import statements
 from ingest.databases.cutting import Cuts
 from ingest.databases.errors import DatabaseSourceError
-from ingest.databases.marks import earlier
+from ingest.databases.marks import earlier, is_reached
 from ingest.databases.opening import Snapshot
 from ingest.databases.readings import Reading
 from ingest.databases.segments import Measures, Memory, Segment, Tally, remembered, tally, written
@@ -58,7 +58,9 @@ class TableDelivery:
     _memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:
-        self._measures = Measures.of(self.shape, self.reading.columns, self.reading.changed)
+        self._measures = Measures.of(
+            self.shape, self.reading.columns, self.reading.summed, self.reading.changed
+        )
         terms = hashlib.sha256(repr((self.reading.columns, self.reading.said)).encode())
         self._memory = remembered(self.ledger.fact(self._fact), terms.hexdigest())
 
@@ -102,9 +104,9 @@ class TableDelivery:
                 self._read_again(watermark, since, until)
         if is_unplaced_new:
             self._read_unplaced(watermark)
-        if high is not None:
-            settled_at = earlier(high, self.reading.lag, self.reading.unit)
-            self._read_newest(watermark, settled_at)
+        is_held = not (isinstance(high, str) and self.shape.may_be_endless(watermark))
+        settled_at = earlier(high, self.reading.lag, self.reading.unit) if is_held else None
+        self._read_newest(watermark, settled_at)
 
     def _changed_stretches(self, watermark: str) -> list[tuple[Any, Any]]:
         """The stretches whose rows are no more what was read; `UNPLACED` for those without one."""
@@ -149,7 +151,8 @@ class TableDelivery:
 
             def keep(memory: Memory, tallied: Tally, number: int = number) -> Memory:
                 until = cuts.ends.get(number)
-                if until is None or until > settled_at or (since is not None and until <= since):
+                is_settled = until is not None and is_reached(settled_at, until)
+                if not is_settled or (since is not None and is_reached(since, until)):
                     return memory
                 made.append(Segment(until, tallied))
                 return memory.with_segments(since, made, None)

@@ -4,12 +4,16 @@ Owns the kinds of values that a driver gives for a column that orders rows. Refu
 values of two kinds, and to shift what is no time.
 """
 
+from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from ingest.readers.rejection import RecordError
 from ingest.records import Json
+
+WITHOUT_END = "infinity"
+"""How PostgreSQL writes the time after every other."""
 
 _S_PER_UNIT = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _SECOND_DIGITS = len("2026-10-01T08:00:00")
@@ -36,6 +40,25 @@ def restored(value: Json) -> Any:
     if kind == "datetime":
         return datetime.fromisoformat(text)
     return date.fromisoformat(text) if kind == "date" else Decimal(text)
+
+
+def is_reached(mark: Any, bound: Any) -> bool:
+    """Whether `mark` is not before `bound`; False where there is no bound, or one of another kind.
+
+    A driver gives as text what it cannot hold, such as a time without end.
+    """
+    if isinstance(mark, int | float | Decimal) and isinstance(bound, int | float | Decimal):
+        return mark >= bound
+    return type(mark) is type(bound) and mark >= bound
+
+
+def latest(marks: Iterable[Any]) -> Any:
+    """The latest of `marks`, nulls left out; None where there is none."""
+    known = [mark for mark in marks if mark is not None]
+    texts = {mark for mark in known if isinstance(mark, str)}
+    if WITHOUT_END in texts or len(texts) == len(known):
+        return WITHOUT_END if WITHOUT_END in texts else max(texts, default=None)
+    return max(mark for mark in known if not isinstance(mark, str))
 
 
 def earlier(mark: Any, lag: timedelta, unit: str | None) -> Any:

@@ -98,6 +98,12 @@ def _connected(engine: Engine, address: Address) -> Iterator[Connection]:
 def _begin(connection: Connection) -> None:
     """Begin a transaction that reads one moment, read-only where the database has that."""
     name = connection.dialect.name
+    if connection.dialect.driver == "psycopg":
+        from ingest.databases.odd_times import (  # noqa: PLC0415 - needs this driver
+            read_odd_times_as_text,
+        )
+
+        read_odd_times_as_text(_driven(connection))
     if name == "postgresql":
         connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     elif name in {"mysql", "mariadb"}:
@@ -105,6 +111,11 @@ def _begin(connection: Connection) -> None:
     elif name == "sqlite":
         connection.exec_driver_sql("pragma query_only = on")
         connection.exec_driver_sql("begin")
+
+
+def _driven(connection: Connection) -> Any:
+    """The driver's own connection."""
+    return connection.connection.driver_connection
 
 
 def _engine(address: Address) -> Engine:

@@ -66,8 +66,8 @@ _SPEND_LOG_NEEDED = ("request_id", "startTime", "endTime")
 class Reading:
     """One table as it is read. `watermark` None reads all rows each time.
 
-    `unit` is that of a watermark that is a number counted since 1970. `namespace` None is a table
-    whose ids are the same in every database.
+    `unit` is that of a watermark that is a number counted since 1970. `summed` are columns that
+    count tokens. `namespace` None is a table whose ids are the same in every database.
     """
 
     format_name: str
@@ -76,6 +76,7 @@ class Reading:
     call_of: Callable[[Row], Call]
     watermark: str | None
     unit: str | None = None
+    summed: tuple[str, ...] = ()
     changed: str | None = None
     lag: timedelta
     is_checked: bool = True
@@ -107,6 +108,7 @@ def spend_logs(shape: Shape, mapping: RowMapping | None, *, with_texts: bool) ->
         identity=("request_id",),
         call_of=_spend_log_reader(mapping),
         watermark=terms.watermark or "startTime",
+        summed=tuple(name for name in columns if name.endswith("_tokens")),
         changed=terms.changed or updated,
         lag=lag_of(terms),
         is_checked=terms.check,
@@ -138,6 +140,7 @@ def mapped_table(shape: Shape, mapping: RowMapping) -> Reading:
         call_of=lambda row: call_of_row(row, known, identity_of_row(row, known, namespace)),
         watermark=terms.watermark,
         unit=_unit_of_watermark(mapping),
+        summed=_counts_of_tokens(shape, mapping),
         changed=terms.changed,
         lag=lag_of(terms),
         is_checked=terms.check,
@@ -190,6 +193,12 @@ def _refuse_more_than_who_pays(mapping: RowMapping | None) -> None:
 def _columns_of(shape: Shape, mapping: RowMapping) -> tuple[str, ...]:
     """The columns of the table that the mapping reads from."""
     return tuple(dict.fromkeys(_column_of(shape, name) for name in mapping.read_columns()))
+
+
+def _counts_of_tokens(shape: Shape, mapping: RowMapping) -> tuple[str, ...]:
+    counts = (source for name, source in mapping.columns.items() if name.endswith("_tokens"))
+    named = (source.column for source in counts)
+    return tuple(dict.fromkeys(name for name in named if name in shape.types))
 
 
 def _column_of(shape: Shape, name: str) -> str:

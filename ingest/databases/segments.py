@@ -4,13 +4,13 @@ Owns the counts by which rows are found that came, or changed, after their stret
 Refuses to remember a row, an address or a password.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from ingest.databases.marks import kept, restored
+from ingest.databases.marks import kept, latest, restored
 from ingest.databases.shape import Shape
 from ingest.records import Json
 
@@ -20,17 +20,22 @@ MAX_SEGMENTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What of rows is counted: nulls of `scalars`, sums of `wholes`, the maximum of `changed`."""
+    """What of rows is counted: values of `scalars`, sums of `wholes`, the maximum of `changed`."""
 
     scalars: tuple[str, ...]
     wholes: tuple[str, ...]
     changed: str | None
 
     @classmethod
-    def of(cls, shape: Shape, columns: Sequence[str], changed: str | None) -> "Measures":
-        """What can be counted of `columns` by the database and by this process alike."""
+    def of(
+        cls, shape: Shape, columns: Sequence[str], summed: Sequence[str], changed: str | None
+    ) -> "Measures":
+        """What can be counted of `columns` by the database and by this process alike.
+
+        `summed` are counts of tokens: sums of times or ids might exceed 64 bits.
+        """
         scalars = tuple(name for name in columns if shape.is_scalar(name))
-        return cls(scalars, tuple(name for name in scalars if shape.is_whole(name)), changed)
+        return cls(scalars, tuple(name for name in summed if shape.is_whole(name)), changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +51,11 @@ class Tally:
         """The tally of both."""
         if not self.rows or not other.rows:
             return self if self.rows else other
-        latest = [mark for mark in (self.changed, other.changed) if mark is not None]
         return Tally(
             rows=self.rows + other.rows,
             present=tuple(map(sum, zip(self.present, other.present, strict=True))),
             sums=tuple(map(sum, zip(self.sums, other.sums, strict=True))),
-            changed=max(latest, default=None),
+            changed=latest((self.changed, other.changed)),
         )
 
 
@@ -67,12 +71,8 @@ def tally(rows: Sequence[tuple[Any, ...]], names: Sequence[str], measures: Measu
             sum(value for value in columns[name] if isinstance(value, int))
             for name in measures.wholes
         ),
-        changed=_latest(columns[measures.changed]) if measures.changed else None,
+        changed=latest(columns[measures.changed]) if measures.changed else None,
     )
-
-
-def _latest(values: Iterable[Any]) -> Any:
-    return max((value for value in values if value is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,11 @@ class Shape:
         """Whether a null of the column is a null in Python, too: JSON has one of its own."""
         return not isinstance(self.types[name], JSON | ARRAY | LargeBinary)
 
+    def may_be_endless(self, name: str) -> bool:
+        """Whether the column holds times of which one may be later than every other."""
+        kind = self.types[name]
+        return self.backend == "postgresql" and isinstance(kind, sa.DateTime | sa.Date)
+
     def is_whole(self, name: str) -> bool:
         """Whether the column holds integers."""
         return isinstance(self.types[name], sa.Integer)
@@ -90,7 +95,10 @@ def table_names(snapshot: Snapshot) -> list[tuple[str | None, str]]:
 
 
 def _of_schema(inspector: sa.Inspector, schema: str | None) -> set[str]:
-    views = set(inspector.get_view_names(schema)) | set(inspector.get_temp_view_names())
+    """Tables and views, those included whose rows are stored."""
+    views = set(inspector.get_view_names(schema))
+    if inspector.dialect.name == "postgresql":
+        views |= set(inspector.get_materialized_view_names(schema))
     return set(inspector.get_table_names(schema)) | views
 
 

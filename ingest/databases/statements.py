@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
+from ingest.databases.marks import WITHOUT_END
 from ingest.databases.segments import Measures, Tally
 from ingest.databases.shape import Shape
 
@@ -47,8 +48,12 @@ def sample(shape: Shape, names: Sequence[str]) -> Select[Any]:
 
 
 def latest(shape: Shape, watermark: str) -> Select[Any]:
-    """The highest watermark."""
-    return sa.select(sa.func.max(shape.table.c[watermark]))
+    """The highest watermark; of times, the highest that comes to an end."""
+    at = shape.table.c[watermark]
+    found = sa.select(sa.func.max(at))
+    if shape.may_be_endless(watermark):
+        found = found.where(at < sa.cast(sa.literal(WITHOUT_END), shape.types[watermark]))
+    return found
 
 
 def tallies(shape: Shape, watermark: str, bounds: Sequence[Any], measures: Measures) -> Select[Any]:

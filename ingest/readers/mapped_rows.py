@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
@@ -112,6 +112,8 @@ def _given(row: Mapping[str, Any], source: ColumnSource) -> Any:
 
 
 def _instant(value: Any, source: ColumnSource, zone: ZoneInfo, where: str) -> int:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
     if isinstance(value, datetime):
         aware = value if value.tzinfo is not None else value.replace(tzinfo=zone)
         since = aware - _EPOCH

@@ -227,3 +227,47 @@ def test_every_kind_of_time_of_postgresql_is_a_watermark(
     database.execute(insert.format("08:00:00"))
     assert door.deliver(database.url, mapping=mapping) == (3, 1, 0, 0)
     assert door.deliver(database.url, mapping=mapping) == (1, 0, 0, 0)
+
+
+@pytest.mark.postgres
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("kind", ["timestamptz", "timestamp", "date"])
+def test_a_time_that_no_calendar_has_takes_no_other_row_with_it(
+    database: Any, door: Any, kind: str
+) -> None:
+    database.execute(f"create table t (id serial primary key, at {kind}, seen {kind})")
+    for at in ("-infinity", "2026-10-01", "0044-03-15 BC", "2026-10-02", "infinity"):
+        database.execute(f"insert into t (at, seen) values ('{at}', '{at}')")
+    given = {
+        "table": {"name": "t", "watermark": "at", "changed": "seen"},
+        "columns": {"arrived_at": "at"},
+    }
+    mapping = mapping_of(given, "mapping.toml")
+    assert door.deliver(database.url, mapping=mapping)[:3] == (5, 2, 3)
+    assert door.deliver(database.url, mapping=mapping)[1] == 0
+    given["table"] |= {"watermark": "id"}
+    assert door.deliver(database.url, mapping=mapping_of(given, "m"))[:3] == (5, 0, 3)
+
+
+def test_times_in_nanoseconds_are_not_summed(file: File, door: Any) -> None:
+    file.execute("create table t (id integer primary key, at integer, n integer)")
+    at = 1_790_000_000 * S
+    file.execute("insert into t values (?, ?, ?)", *((n, at + n * 3600 * S, n) for n in range(20)))
+    given = {
+        "table": {"name": "t", "watermark": "at"},
+        "columns": {"arrived_at": {"column": "at", "unit": "ns"}, "input_tokens": "n"},
+    }
+    mapping = mapping_of(given, "mapping.toml")
+    assert door.deliver(file.url, mapping=mapping) == (20, 20, 0, 0)
+    assert door.deliver(file.url, mapping=mapping) == (2, 0, 0, 0)
+    file.execute("update t set n = 7 where id = 3")
+    assert door.deliver(file.url, mapping=mapping) == (20, 0, 0, 1)
+
+
+def test_a_view_is_read_like_a_table(file: File, door: Any) -> None:
+    file.insert(one(1, "2026-10-01 09:00:00"), one(2, "2026-10-01 12:00:00", "failed"))
+    file.execute("create view answered as select * from requests where state = 'done'")
+    mapping = requests({"name": "answered", "identity": ["id"]})
+    assert door.deliver(file.url, mapping=mapping) == (1, 1, 0, 0)
+    with pytest.raises(ConfigurationError, match="answered has no primary key; name the columns"):
+        door.deliver(file.url, mapping=requests({"name": "answered"}))
