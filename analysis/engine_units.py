@@ -20,7 +20,15 @@ from analysis.selection import PRODUCTION, read_cohorts
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
 
-REPLICA_LABELS = ("instance", "pod", "pod_name", "kubernetes_pod_name", "exported_instance")
+REPLICA_LABELS = (
+    "instance",
+    "pod",
+    "pod_name",
+    "kubernetes_pod_name",
+    "exported_instance",
+    "resource.k8s.pod.name",
+    "resource.service.instance.id",
+)
 """Labels that may hold what calls name as their replica."""
 
 

@@ -37,7 +37,8 @@ COMMANDS: dict[str, CommandEntry] = {
         summary="Take files into the ledger; a second run adds nothing.",
     ),
     "receive": CommandEntry(
-        target="gpuledger.receive:receive", summary="Receive live OTLP into the ledger."
+        target="gpuledger.receive:receive",
+        summary="Receive live OTLP, and scrape engines, into the ledger.",
     ),
     "formats": CommandEntry(
         target="gpuledger.formats:formats",

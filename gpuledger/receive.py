@@ -16,6 +16,7 @@ from gpuledger.options import config_option, ledger_option
 from ingest.config import Configuration
 from ingest.receiver.address import Address, parse_address
 from ingest.receiver.reception import MIB, Limits, Tokens, read_tokens
+from ingest.receiver.scraping import parse_target
 from ingest.receiver.service import Settings, serve
 
 CLOSED = "off"
@@ -42,6 +43,20 @@ METRIC_ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_E
     help="Bearer tokens, one a line; without it everyone who reaches the address may send.",
 )
 @click.option(
+    "--scrape",
+    "scraped",
+    multiple=True,
+    metavar="[[POOL/]REPLICA=]URL",
+    help="An engine whose metrics are taken every so often; repeat it for several.",
+)
+@click.option(
+    "--scrape-every",
+    type=click.FloatRange(min=0.1),
+    default=15.0,
+    show_default=True,
+    help="Seconds from one scrape to the next.",
+)
+@click.option(
     "--max-body", type=click.IntRange(1), default=64, show_default=True, help="MiB of a request."
 )
 @click.option(
@@ -57,10 +72,12 @@ def receive(  # noqa: PLR0913, PLR0917 - one parameter an option
     http_address: str,
     grpc_address: str,
     token_file: Path | None,
+    scraped: tuple[str, ...],
+    scrape_every: float,
     max_body: int,
     max_inbox: int,
 ) -> None:
-    """Receive OTLP traces and logs until Ctrl-C; what is acknowledged survives a crash.
+    """Receive OTLP traces, logs and metrics until Ctrl-C; what is acknowledged survives a crash.
 
     Point any exporter at it: OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318. Questions, reports
     and `gpuledger ingest` work on the same ledger meanwhile.
@@ -71,6 +88,8 @@ def receive(  # noqa: PLR0913, PLR0917 - one parameter an option
         grpc=None if grpc_address == CLOSED else parse_address(grpc_address),
         tokens=Tokens() if token_file is None else read_tokens(token_file),
         limits=Limits(body=max_body * MIB, unpacked=4 * max_body * MIB, inbox=max_inbox * MIB),
+        targets=tuple(parse_target(text) for text in scraped),
+        scrape_every_s=scrape_every,
     )
 
     def announce(door: str, address: Address) -> None:

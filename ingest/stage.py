@@ -67,11 +67,12 @@ class Stage:
         self._rejected_count += len(rejects)
         self._ignored_count += batch.ignored_count
 
-    def take_rows(self, spans: pa.Table, rejects: pa.Table) -> None:
+    def take_rows(self, spans: pa.Table, rejects: pa.Table, ignored_count: int = 0) -> None:
         """Put rows beside the ledger that were made, and redacted, when they were received."""
         stage_span_table(self._connection, spans, delivery_id=self._delivery_id)
         keep_rejects_table(self._connection, self._delivery_id, rejects)
         self._rejected_count += rejects.num_rows
+        self._ignored_count += ignored_count
 
     def take_samples(self, samples: pa.Table, rejects: pa.Table, ignored_count: int) -> None:
         """Put rows of `SAMPLE_SCHEMA` beside the ledger that were made when they were received."""

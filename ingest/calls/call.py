@@ -97,9 +97,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
 
 def replayed(tokens: Buckets) -> Buckets:
     """The counts of an answer out of a gateway's cache: what was reported is kept, none is used."""
-    note = (
-        "out of a gateway's cache: the usage is of an earlier answer, no token was processed"
-    )
+    note = "out of a gateway's cache: the usage is of an earlier answer, no token was processed"
     return Buckets(
         uncached_input_tokens=0,
         visible_output_tokens=0,

@@ -33,6 +33,7 @@ from ingest.readers.native import Native
 from ingest.readers.openinference_span import OpenInferenceSpan
 from ingest.readers.otlp_json import OtlpJson, OtlpJsonLines
 from ingest.readers.otlp_logs import OtlpLogs
+from ingest.readers.otlp_metrics import OtlpMetrics
 from ingest.readers.otlp_protobuf import OtlpProtobuf
 from ingest.readers.prometheus_text import PrometheusText
 from ingest.readers.proposals import proposal
@@ -74,6 +75,7 @@ READERS: tuple[Reader, ...] = (
     Aibrix(),
     LlmPerf(),
     LmCacheAgent(),
+    OtlpMetrics(),
     PrometheusText(),
     Native(),
 )

@@ -1,7 +1,7 @@
 """Reads OTLP traces as JSON: one document, or one a line.
 
 Owns the difference between the two for a name to be shown; both read either, and requests of logs
-among those of traces. Refuses metrics by their name.
+and of metrics among those of traces. Refuses a document that is none of these.
 """
 
 import re
@@ -12,8 +12,10 @@ from ingest.readers.documents import MAX_DOCUMENT_BYTES, Document, documents
 from ingest.readers.opening import Opening, opening
 from ingest.readers.otlp_json_spans import spans_of_document
 from ingest.readers.otlp_logs import LOGS, told_by_document
-from ingest.readers.reader import batches
-from ingest.records import Batch, Reject, Span
+from ingest.readers.otlp_metrics import METRIC_KEYS, samples_of_document
+from ingest.readers.reader import Record, batches
+from ingest.readers.samples import as_records
+from ingest.records import Batch
 
 _TRACES = frozenset({"resourceSpans", "resource_spans"})
 _TRACES_LINE = re.compile(rb'^\s*\{\s*"resource(Spans|_spans)"', re.MULTILINE)
@@ -63,11 +65,13 @@ def _has_second_line(first: Opening, head: bytes, source: Source) -> bool:
         return bool(stream.readline(len(head)).strip())
 
 
-def _records(source: Source) -> Iterator[Span | Reject | None]:
+def _records(source: Source) -> Iterator[Record]:
     for document in documents(source, names_nan=True):
         if not isinstance(document, Document):
             yield document
         elif isinstance(document.value, dict) and document.value.keys() & LOGS:
             yield from told_by_document(document)
+        elif isinstance(document.value, dict) and document.value.keys() & METRIC_KEYS:
+            yield from as_records(samples_of_document(document))
         else:
             yield from spans_of_document(document)

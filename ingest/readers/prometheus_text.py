@@ -1,7 +1,6 @@
 """Reads Prometheus text of an inference engine: one scrape, or many in a row.
 
-Owns how such a text is told from others. Refuses one of which nothing says when it was scraped,
-and one without a metric of a known engine.
+Owns how such a text is told from others. Refuses one of which nothing says when it was scraped.
 """
 
 import re
@@ -50,7 +49,7 @@ class PrometheusText:
             numbered = ((n, line.decode("utf-8", "replace")) for n, line in lines(stream))
             try:
                 found = lines_to_samples(numbered, Scrape(at=self.scraped_at))
-                yield from sample_batches(found, source, "Prometheus text")
+                yield from sample_batches(found)
             except UndatedError as error:
                 raise source.refusal(_UNDATED) from error
 

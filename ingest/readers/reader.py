@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from ingest.files import Source
-from ingest.records import Batch, Call, Reject, Span
+from ingest.records import Batch, Call, Reject, Sample, Span
 
 MAX_BATCH_RECORDS = 5_000
 MAX_BATCH_CHARACTERS = 64 * 2**20
 """A batch ends early where its texts are long: 5,000 spans of 10 MB are not held at once."""
 
-Record = Span | Call | Reject | None
+Record = Span | Call | Sample | Reject | None
 """None is a value that is sound and that no question reads; it is counted."""
 
 
@@ -47,6 +47,7 @@ def batches(records: Iterable[Record]) -> Iterator[Batch]:
     """`records` in their order, packed into batches of bounded size."""
     spans: list[Span] = []
     calls: list[Call] = []
+    samples: list[Sample] = []
     rejects: list[Reject] = []
     count = characters = ignored = 0
     for record in records:
@@ -58,11 +59,18 @@ def batches(records: Iterable[Record]) -> Iterator[Batch]:
             characters += sum([len(v) for v in record.attributes.values() if type(v) is str])
         elif isinstance(record, Call):
             calls.append(record)
+        elif isinstance(record, Sample):
+            samples.append(record)
         else:
             rejects.append(record)
         count += 1
         if count == MAX_BATCH_RECORDS or characters > MAX_BATCH_CHARACTERS:
-            yield Batch(spans=spans, calls=calls, rejects=rejects, ignored_count=ignored)
-            spans, calls, rejects, count, characters, ignored = [], [], [], 0, 0, 0
+            yield Batch(
+                spans=spans, calls=calls, samples=samples, rejects=rejects, ignored_count=ignored
+            )
+            spans, calls, samples, rejects = [], [], [], []
+            count = characters = ignored = 0
     if count or ignored:
-        yield Batch(spans=spans, calls=calls, rejects=rejects, ignored_count=ignored)
+        yield Batch(
+            spans=spans, calls=calls, samples=samples, rejects=rejects, ignored_count=ignored
+        )

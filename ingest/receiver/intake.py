@@ -6,7 +6,7 @@ is, only the damaged spans are refused.
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,17 +14,28 @@ import pyarrow as pa
 
 from ingest.config import Configuration
 from ingest.readers.documents import Document
+from ingest.readers.exposition import Scrape, lines_to_samples
 from ingest.readers.json_text import loads
+from ingest.readers.otlp_metrics import OtlpMetrics
+from ingest.readers.prometheus_text import PrometheusText
+from ingest.readers.reader import Record
 from ingest.readers.rejection import RecordError
+from ingest.readers.samples import as_records
 from ingest.receiver.inbox import Arrival
 from ingest.receiver.signals import TRACES, Signal
-from ingest.records import Reject, Span
+from ingest.records import Reject, Sample, Span
 from ingest.redact import Redaction
 from ingest.store.deliveries import rejects_table
+from ingest.store.samples import sample_table
 from ingest.store.spans import digest_key, span_table
 
 PROTOBUF = "protobuf"
 JSON = "json"
+
+SAMPLE_FORMATS = frozenset({OtlpMetrics.name, PrometheusText.name})
+"""Formats of arrivals that hold samples; all others hold spans."""
+
+IGNORED_COUNT = "ignored_count"
 
 MAX_TOLD_REASONS = 3
 """Reasons that `partial_success` names; all of them are kept."""
@@ -61,19 +72,38 @@ class Intake:
 
         Raises `BadRequestError` where `body` is none in the encoding named.
         """
-        spans, rejects, ignored_count = _sorted(signal, body, encoding)
-        clean = self._redaction.spans(spans)
-        weighed = self._redaction.weighed(spans, clean)
-        rows, unfit = span_table(weighed, clean, key=self._key)
-        rejects = list(self._redaction.rejects([*rejects, *unfit]))
+        found = _found(signal, body, encoding)
+        format_name = f"otlp-{encoding}" if signal is TRACES else f"otlp-{signal.name}"
+        return self._kept(found, body, door, format_name)
+
+    def scraped(self, body: bytes, scrape: Scrape, door: str) -> Taken:
+        """The samples of one scrape of an engine, dated now where the scrape tells no instant."""
+        numbered = enumerate(body.decode("utf-8", "replace").splitlines(), 1)
+        lines = ((number, line.strip()) for number, line in numbered if line.strip())
+        dated = replace(scrape, at=self._clock()) if scrape.at is None else scrape
+        found = list(as_records(lines_to_samples(lines, dated)))
+        return self._kept(found, body, door, PrometheusText.name)
+
+    def _kept(self, found: Sequence[Record], body: bytes, door: str, format_name: str) -> Taken:
+        """What was found in `body`, as rows of spans or of samples."""
+        if format_name in SAMPLE_FORMATS:
+            rows, unfit = sample_table([item for item in found if isinstance(item, Sample)])
+        else:
+            spans = [item for item in found if isinstance(item, Span)]
+            clean = self._redaction.spans(spans)
+            weighed = self._redaction.weighed(spans, clean)
+            rows, unfit = span_table(weighed, clean, key=self._key)
+        damaged = [item for item in found if isinstance(item, Reject)]
+        rejects = list(self._redaction.rejects([*damaged, *unfit]))
+        ignored_count = found.count(None)
         return Taken(
             arrival=Arrival(
                 received_at=self._clock(),
                 door=door,
-                format_name=f"otlp-{encoding}" if signal is TRACES else f"otlp-{signal.name}",
+                format_name=format_name,
                 checksum=sha256(body).hexdigest(),
                 record_count=rows.num_rows + len(rejects),
-                content=packed(rows, rejects),
+                content=packed(rows, rejects, ignored_count),
             ),
             accepted=rows.num_rows,
             ignored=ignored_count,
@@ -91,46 +121,37 @@ def answer(signal: Signal, taken: Taken) -> Any:
     return message
 
 
-def packed(spans: pa.Table, rejects: Sequence[Reject]) -> bytes:
-    """Rows of spans and rejects as two Arrow streams, one after the other."""
+def packed(rows: pa.Table, rejects: Sequence[Reject], ignored_count: int) -> bytes:
+    """Rows of spans or samples and rejects as two Arrow streams, one after the other."""
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    for table in (spans, rejects_table(rejects)):
+    counted = rows.replace_schema_metadata({IGNORED_COUNT: str(ignored_count)})
+    for table in (counted, rejects_table(rejects)):
         with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
             stream.write_table(table)
     return sink.getvalue()
 
 
-def unpacked(content: bytes) -> tuple[pa.Table, pa.Table]:
-    """The rows of spans and rejects that `packed` packed."""
+def unpacked(content: bytes) -> tuple[pa.Table, pa.Table, int]:
+    """The rows, the rejects and the count of ignored values that `packed` packed."""
     source = pa.BufferReader(content)
     with pa.ipc.open_stream(source) as stream:
-        spans = stream.read_all()
+        rows = stream.read_all()
     with pa.ipc.open_stream(source) as stream:
         rejects = stream.read_all()
-    return spans, rejects
+    return rows, rejects, int((rows.schema.metadata or {}).get(IGNORED_COUNT.encode(), b"0"))
 
 
-def _sorted(signal: Signal, body: bytes, encoding: str) -> tuple[list[Span], list[Reject], int]:
-    """Spans and rejects of `body`, and the count of what tells of no model call."""
-    spans: list[Span] = []
-    rejects: list[Reject] = []
-    ignored_count = 0
+def _found(signal: Signal, body: bytes, encoding: str) -> list[Record]:
+    """What `body` tells; raises `BadRequestError` where it is no request of `signal`."""
     try:
-        for record in _records(signal, body, encoding):
-            if isinstance(record, Span):
-                spans.append(record)
-            elif record is None:
-                ignored_count += 1
-            else:
-                rejects.append(record)
+        return list(_records(signal, body, encoding))
     except ValueError as error:
         what = f"the body is no export request of {signal.name}"
         raise BadRequestError(f"{what}: {error}") from error
-    return spans, rejects, ignored_count
 
 
-def _records(signal: Signal, body: bytes, encoding: str) -> Iterator[Span | Reject | None]:
+def _records(signal: Signal, body: bytes, encoding: str) -> Iterator[Record]:
     """The records of `body`; a damaged resource costs its damaged records only."""
     if encoding == PROTOBUF:
         return signal.of_message(io.BytesIO(body))

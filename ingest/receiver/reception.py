@@ -17,6 +17,7 @@ from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
 from ingest.config import Configuration
 from ingest.errors import ConfigurationError
+from ingest.readers.exposition import Scrape
 from ingest.receiver.inbox import Inbox
 from ingest.receiver.intake import Intake, Taken
 from ingest.receiver.signals import Signal
@@ -94,7 +95,7 @@ class Reception:
         self._records = meter.create_counter(
             "gpuledger.receiver.records",
             "{record}",
-            "Spans and log records by outcome: accepted, rejected or ignored",
+            "Spans, log records and samples by outcome: accepted, rejected or ignored",
         )
         self._requests = meter.create_counter(
             "gpuledger.receiver.requests", "{request}", "Requests by door and outcome"
@@ -115,6 +116,12 @@ class Reception:
         """
         with self._room.of(len(body)):
             taken = self._intake.take(signal, body, encoding, door)
+            return taken, self._inbox.put(taken.arrival)
+
+    def take_scrape(self, body: bytes, scrape: Scrape, door: str) -> "tuple[Taken, Future[None]]":
+        """A scrape decoded, and what is done once it is on the disk; raises as `take` does."""
+        with self._room.of(len(body)):
+            taken = self._intake.scraped(body, scrape, door)
             return taken, self._inbox.put(taken.arrival)
 
     def count(self, door: str, outcome: str, taken: Taken | None = None) -> None:

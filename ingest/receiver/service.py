@@ -23,6 +23,7 @@ from ingest.receiver.grpc_door import grpc_server
 from ingest.receiver.http_door import http_app
 from ingest.receiver.inbox import Inbox, inbox_path
 from ingest.receiver.reception import Limits, Reception, Tokens
+from ingest.receiver.scraping import Scraping, Target
 from ingest.receiver.settle import MAX_FAILURES, Pace, Settler
 
 HOLD_S = 0.5
@@ -35,12 +36,17 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where the receiver listens (None: that door is closed), who may send, how much it holds."""
+    """Where the receiver listens (None: that door is closed), who may send, how much it holds.
+
+    `targets` are engines that it scrapes every `scrape_every_s` seconds.
+    """
 
     http: Address
     grpc: Address | None
     tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
+    targets: tuple[Target, ...] = ()
+    scrape_every_s: float = 15.0
 
 
 def serve(
@@ -63,12 +69,14 @@ def serve(
         settling.begin()
         stack.enter_context(settling.going_on())
         reception = Reception(configuration, inbox, settings.limits, meter)
+        scraping = Scraping(settings.targets, reception, settings.scrape_every_s)
+        stack.enter_context(scraping.going_on())
         if settings.grpc is not None:
             server, port = grpc_server(reception, settings.tokens, settings.grpc)
             server.start()
             stack.callback(lambda: server.stop(STOP_S).wait())
             announce("OTLP/gRPC", Address(settings.grpc.host, port))
-        app = http_app(reception, settings.tokens, lambda: _health(inbox, settling))
+        app = http_app(reception, settings.tokens, lambda: _health(inbox, settling, scraping))
         options = uvicorn.Config(
             app,
             log_config=None,
@@ -95,7 +103,7 @@ def _signals_wait() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _health(inbox: Inbox, settling: "_Settling") -> dict[str, object]:
+def _health(inbox: Inbox, settling: "_Settling", scraping: Scraping) -> dict[str, object]:
     is_full = inbox.waiting_bytes >= inbox.max_bytes
     return {
         "status": "full" if is_full else "ok",
@@ -104,6 +112,7 @@ def _health(inbox: Inbox, settling: "_Settling") -> dict[str, object]:
         "failed_requests": inbox.failed_count(MAX_FAILURES),
         "settled_at": settling.settled_at,
         "trouble": settling.trouble,
+        "scrape_trouble": dict(scraping.trouble),
     }
 
 

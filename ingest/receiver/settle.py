@@ -19,7 +19,7 @@ from ingest.config import Configuration
 from ingest.current import make_current
 from ingest.ledger import Ledger, open_for_writing
 from ingest.receiver.inbox import Arrival, Inbox, Waiting
-from ingest.receiver.intake import unpacked
+from ingest.receiver.intake import SAMPLE_FORMATS, unpacked
 from ingest.stage import Stage
 from ingest.store.deliveries import Delivery, keep_delivery, next_delivery_id
 
@@ -129,7 +129,9 @@ def _deliver(ledger: Ledger, arrivals: Sequence[Arrival], configuration: Configu
     )
     stage = Stage(connection, delivery.delivery_id, configuration)
     for arrival in arrivals:
-        stage.take_rows(*unpacked(arrival.content))
+        is_of_samples = arrival.format_name in SAMPLE_FORMATS
+        take = stage.take_samples if is_of_samples else stage.take_rows
+        take(*unpacked(arrival.content))
     counts = stage.settle()
     keep_delivery(connection, delivery, counts)
     return Settled(arrivals=len(arrivals), records=counts.read, new=counts.new)

@@ -9,26 +9,31 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceResponse,
+)
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from ingest.readers.documents import Document
 from ingest.readers.otlp_json_spans import spans_of_document
 from ingest.readers.otlp_logs import LOGS, told_by_document, told_by_message
+from ingest.readers.otlp_metrics import METRIC_KEYS, samples_of_document, samples_of_message
 from ingest.readers.otlp_protobuf import records_of_message
-from ingest.records import Reject, Span
+from ingest.readers.reader import Record
+from ingest.readers.samples import as_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One kind of export request. A record that is None is sound and tells of no model call."""
+    """One kind of export request. A record that is None is sound and no question reads it."""
 
     name: str
     service: str
     response: Any
     rejected_field: str
     keys: frozenset[str]
-    of_message: Callable[[BinaryIO], Iterator[Span | Reject | None]]
-    of_document: Callable[[Document], Iterator[Span | Reject | None]]
+    of_message: Callable[[BinaryIO], Iterator[Record]]
+    of_document: Callable[[Document], Iterator[Record]]
 
     @property
     def path(self) -> str:
@@ -60,4 +65,13 @@ LOG_RECORDS = Signal(
     of_message=told_by_message,
     of_document=told_by_document,
 )
-SIGNALS = (TRACES, LOG_RECORDS)
+METRICS = Signal(
+    name="metrics",
+    service="opentelemetry.proto.collector.metrics.v1.MetricsService",
+    response=ExportMetricsServiceResponse,
+    rejected_field="rejected_data_points",
+    keys=METRIC_KEYS,
+    of_message=lambda stream: as_records(samples_of_message(stream)),
+    of_document=lambda document: as_records(samples_of_document(document)),
+)
+SIGNALS = (TRACES, LOG_RECORDS, METRICS)

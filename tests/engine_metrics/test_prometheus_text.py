@@ -115,9 +115,9 @@ def test_a_line_that_dates_a_scrape_wrongly_is_rejected_with_what_it_knows() -> 
     ]
 
 
-def test_a_text_without_a_metric_of_an_engine_is_refused() -> None:
-    with pytest.raises(RefusedSourceError, match=r"without a metric of vLLM.*\(2 values of others"):
-        read("# TYPE node_load1 gauge\nnode_load1 0.5\nnode_load5 0.25\n", NOON)
+def test_a_text_without_a_metric_of_an_engine_is_ignored_and_counted() -> None:
+    batch = read("# TYPE node_load1 gauge\nnode_load1 0.5\nnode_load5 0.25\n")
+    assert (list(batch.samples), list(batch.rejects), batch.ignored_count) == ([], [], 2)
 
 
 def test_the_text_is_recognised_by_its_comments_or_its_names() -> None:

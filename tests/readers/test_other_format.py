@@ -33,7 +33,8 @@ def logs() -> bytes:
 OTHERS = {
     "traces.pb": traces(),
     "logs.pb": logs(),
-    "metrics.json": b'{"resourceMetrics": [{"scopeMetrics": []}]}',
+    "metrics.json": b'{"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "m", '
+    b'"gauge": {"dataPoints": [{}]}}]}]}]}',
     "langfuse.json": b'{"trace": {"id": "t"}, "observations": [{"id": "o", "type": "GENERATION"}]}',
     "answer.json": b'{"data": [{"id": "batch_1", "object": "batch"}], "object": "list"}',
     "litellm.jsonl": b'{"request_id": "a", "spend": 0.1, "startTime": "2026-01-01T00:00:00Z"}\n'
@@ -72,11 +73,19 @@ def own_format(path: Path) -> str | None:
     return names[0] if names else None
 
 
+BOTH = {
+    ("otlp-json", "otlp-jsonl"),
+    ("otlp-jsonl", "otlp-json"),
+    ("otlp-jsonl", "otlp-metrics"),
+}
+"""What a file is, and what it may be read as besides: its lines may be of traces and of metrics."""
+
+
 @pytest.mark.parametrize("name", [reader.name for reader in READERS])
 def test_a_reader_refuses_every_file_of_another_format(name: str, files: list[Path]) -> None:
     for path in files:
         own = own_format(path)
-        if own == name or {own, name} == {"otlp-json", "otlp-jsonl"}:
+        if own == name or (own, name) in BOTH:
             assert sum(b.read_count + b.ignored_count for b in read(path, name)) > 0
             continue
         with pytest.raises(RefusedSourceError) as refused:
@@ -87,7 +96,7 @@ def test_a_reader_refuses_every_file_of_another_format(name: str, files: list[Pa
 @pytest.mark.parametrize(
     ("format_name", "content", "said"),
     [
-        ("mooncake", b'{"resourceMetrics": []}', "it is OTLP metrics, not traces"),
+        ("mooncake", b'{"resourceMetrics": []}', "it looks like otlp-metrics (OTLP"),
         ("mooncake", b"dear diary\n", "data: no JSON but text beginning 'dear diary'"),
         ("native", b'{"zebra": 1}', "it is JSON with the keys zebra"),
         ("azure-llm-trace", b"a,b\n1,2\n", "a CSV file without the column TIMESTAMP; it is text"),
@@ -105,7 +114,7 @@ def test_the_error_says_what_was_expected_and_where_it_fails(tmp_path: Path) -> 
     (tmp_path / "data").write_bytes(b'{"resourceMetrics": []}\n' * 2)
     said = (
         "not in the format mooncake, JSON lines with timestamp, input_length and output_length "
-        "(line 1: timestamp is missing); it is OTLP metrics, not traces"
+        "(line 1: timestamp is missing); it looks like otlp-metrics (OTLP metrics"
     )
     with pytest.raises(RefusedSourceError, match=re.escape(said)):
         read(tmp_path / "data", "mooncake")

@@ -72,7 +72,6 @@ def test_lines_are_read_one_by_one_and_only_the_bad_ones_are_rejected(take_file)
             "id 'xyz' is neither 32 hex digits nor base64 of 16 bytes",
         ),
         ("line 3", "no valid JSON"),
-        ("line 4", "OTLP metrics, not traces"),
     ]
 
 

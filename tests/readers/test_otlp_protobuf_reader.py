@@ -165,7 +165,7 @@ def test_a_large_first_message_hides_nothing_from_recognition(source_of, count: 
         assert recognise(source_of(content)).name == "otlp-protobuf"
 
 
-def test_logs_have_a_reader_of_their_own_and_metrics_are_refused_by_name(source_of) -> None:
+def test_logs_and_metrics_have_readers_of_their_own(source_of) -> None:
     logs = Parse(
         '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"5","body":{"stringValue":"x"}}]}]}]}',
         LogsData(),
@@ -175,8 +175,7 @@ def test_logs_have_a_reader_of_their_own_and_metrics_are_refused_by_name(source_
         MetricsData(),
     )
     assert recognise(source_of(logs.SerializeToString())).name == "otlp-logs"
-    with pytest.raises(UnreadableSourceError, match="OTLP metrics as protobuf, not traces"):
-        recognise(source_of(metrics.SerializeToString()))
+    assert recognise(source_of(metrics.SerializeToString())).name == "otlp-metrics"
 
 
 def test_a_span_that_is_no_valid_protobuf_costs_itself_alone(take) -> None:

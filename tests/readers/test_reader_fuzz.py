@@ -50,6 +50,7 @@ SAMPLES = {
     "aibrix": "aibrix.jsonl",
     "llmperf": "llmperf.json",
     "prometheus-text": "vllm-metrics.txt",
+    "otlp-metrics": "otlp-metrics.json",
     "native": "native.jsonl",
 }
 JSON_FORMATS = sorted(SAMPLES.keys() - {"azure-llm-trace", "burstgpt", "prometheus-text"})

@@ -51,6 +51,7 @@ FORMAT_OF = {
     "aibrix.jsonl": "aibrix",
     "llmperf.json": "llmperf",
     "vllm-metrics.txt": "prometheus-text",
+    "otlp-metrics.json": "otlp-metrics",
     "native.jsonl": "native",
 }
 
@@ -96,7 +97,6 @@ def test_traces_after_logs_in_one_file_are_recognised(source_of) -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b'{"resource_metrics": []}', "OTLP metrics, not traces"),
         (b'{"zebra": 1, "ape": {"inner": 2}}', "JSON with the keys ape, zebra"),
         (b"a,b,c\n1,2,3\n", "text beginning 'a,b,c'"),
         (b"\x01\x02\x03\xff\xfe\xfd", "binary data beginning 01 02 03 ff fe fd"),
