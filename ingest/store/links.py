@@ -19,7 +19,7 @@ from ingest.store.calls import CALL_ID_PREFIX, CallStage, call_id_of, merge_call
 from ingest.store.deliveries import MergeCounts
 from ingest.store.statements import statement
 
-LONGEST_NS = 3_600 * NS_PER_S
+LONGEST_NS = 900 * NS_PER_S
 """Calls that take longer are not joined: it bounds how far around a change one has to look."""
 SLACK_NS = 1 * NS_PER_S
 """What the clocks of two machines may differ by, where an id says that they saw one call."""
@@ -73,15 +73,10 @@ class Linking:
 
     def _decided(self, begun_at: int, ended_at: int) -> tuple[list[Group], set[str]]:
         """The groups that are to be made, and those in the ledger that do not hold any more."""
-        self.connection.execute(
-            statement("links_evidence"),
-            {
-                "since": begun_at - REACH_NS,
-                "until": ended_at + REACH_NS,
-                "longest_ns": LONGEST_NS,
-                "slack_ns": SLACK_NS,
-            },
-        )
+        stretch = {"since": begun_at - REACH_NS, "until": ended_at + REACH_NS}
+        self.connection.execute(statement("links_candidates"), stretch)
+        terms = {"longest_ns": LONGEST_NS, "slack_ns": SLACK_NS}
+        self.connection.execute(statement("links_evidence"), stretch | terms)
         pairs = [
             Pair(*row)
             for name, values in (

@@ -6,6 +6,7 @@ drop table broken_groups;
 drop table relinked_calls;
 drop table restored_calls;
 drop table changed_calls;
+drop table if exists link_candidates;
 drop table if exists link_evidence;
 drop table if exists paired_views;
 drop table if exists linked_views;

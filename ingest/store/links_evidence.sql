@@ -25,9 +25,9 @@ apart as (
         r.ended_at,
         c.digest
     from call_rows as r
+    semi join link_candidates as k on r.rowid = k.row_no
     inner join cohorts as c on r.cohort_id = c.cohort_id
     anti join call_views as v on r.call_id = v.counted_as
-    where r.ended_at between $since and $until
     union all
     select
         v.call_id,
