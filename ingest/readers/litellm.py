@@ -36,6 +36,8 @@ _WRAPPER = "standard_logging_object"
 _PARAMETERS = {name: name for name in ("max_tokens", "temperature", "top_p", "seed", "stream")} | {
     "n_choices": "n"
 }
+_CACHED_ID = "_cache_hit"
+"""Stands in the request id of every answer out of the cache, whatever its `cache_hit` says."""
 _NO_TEXT = (None, "", "None", "{}", "[]", "null")
 
 
@@ -90,8 +92,9 @@ def call_of_log(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
     error_type = text_or_none(failure.get("error_class"))
     http_status = _http_status(failure.get("error_code"))
     is_failed = "failure" in (record.get("status"), metadata.get("status")) or bool(failure)
+    operation = operation_of(_text(record, "call_type"))
     call: dict[str, Any] = {
-        "operation": operation_of(_text(record, "call_type")),
+        "operation": operation,
         "status": failed_as(http_status, error_type) if is_failed else "ok",
         "error_type": error_type,
         "http_status": http_status,
@@ -103,9 +106,10 @@ def call_of_log(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
         "completion": _content(record.get("response")),
         **request_parameters(_object(record, "model_parameters"), _PARAMETERS),
         **_who(record, metadata),
+        **_endpoint(metadata, operation),
         **_times(record),
     }
-    if str(record.get("cache_hit")).lower() == "true":
+    if str(record.get("cache_hit")).lower() == "true" or _CACHED_ID in (request_id or ""):
         call |= _from_cache(record)
     else:
         call |= _tokens(record, metadata, is_failed=is_failed)
@@ -126,6 +130,18 @@ def _who(record: Mapping[str, Json], metadata: Mapping[str, Json]) -> dict[str, 
         "team": keyed["team_alias"] or _text(record, "team_id") or keyed["team_id"],
         "tenant": _text(record, "organization_id") or keyed["org_id"],
         "user_id": end_user or _text(record, "user") or keyed["user_id"],
+    }
+
+
+def _endpoint(metadata: Mapping[str, Json], operation: str) -> dict[str, Any]:
+    """The service by the name of its key, and with it the endpoint: the proxy knows no route."""
+    service = _text(metadata, "user_api_key_alias")
+    if service is None:
+        return {}
+    return {
+        "service": service,
+        "endpoint": f"{service} {operation}",
+        "endpoint_source": "service",
     }
 
 

@@ -1,12 +1,17 @@
 """LiteLLM's spend logs come out of a real PostgreSQL as calls."""
 
 import json
+import sqlite3
 from decimal import Decimal
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from ingest.config import Configuration
+from ingest.databases.address import Address
+from ingest.databases.errors import DatabaseSourceError
+from ingest.databases.opening import snapshot
 from ingest.deliver import deliver_paths
 from ingest.readers.mapping_file import load_mapping
 
@@ -64,6 +69,48 @@ def test_an_answer_of_the_gateways_cache_costs_nothing_and_uses_no_gpu(
         "select token_cost, price_source from token_charges"
     ).fetchall()
     assert costs == [(Decimal(0), "reported")]
+
+
+def test_an_answer_of_the_cache_is_known_by_its_id_too(logs: Any, door: Any) -> None:
+    logs.insert("a_cache_hit1790812800.5", "00:00:10", cache_hit="None", spend=0.0)
+    door.deliver(logs.url)
+    assert door.calls("input_tokens, output_tokens, reported_cost") == [(0, 0, Decimal(0))]
+
+
+def test_the_alias_of_a_key_is_the_service_and_makes_the_endpoint(logs: Any, door: Any) -> None:
+    logs.insert("a", "00:00:10", metadata={"user_api_key_alias": "shop"})
+    logs.insert("b", "00:00:20", call_type="aembedding", metadata={"user_api_key_alias": "shop"})
+    door.deliver(logs.url)
+    assert door.calls("service, endpoint, endpoint_source") == [
+        ("shop", "shop chat", "service"),
+        ("shop", "shop embeddings", "service"),
+    ]
+
+
+def test_the_connection_can_only_read(logs: Any) -> None:
+    with snapshot(Address(logs.url)) as now, pytest.raises(DatabaseSourceError) as refused:
+        now.all(sa.text('delete from "LiteLLM_SpendLogs"'))
+    assert "cannot execute DELETE in a read-only transaction" in str(refused.value)
+
+
+def test_an_older_table_with_fewer_columns_is_read(door: Any, tmp_path: Any) -> None:
+    path = tmp_path / "old.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            'create table "LiteLLM_SpendLogs" (request_id text primary key, call_type text, '
+            "spend float, total_tokens int, prompt_tokens int, completion_tokens int, "
+            '"startTime" timestamp, "endTime" timestamp, model text, metadata json)'
+        )
+        connection.execute(
+            "insert into \"LiteLLM_SpendLogs\" values ('a', 'completion', 0.25, 30, 10, 20, "
+            "'2026-10-01 00:00:10', '2026-10-01 00:00:12.5', 'gpt-4o', "
+            '\'{"user_api_key_team_alias": "search"}\')'
+        )
+    connection.close()
+    assert door.deliver(f"sqlite:///{path}") == (1, 1, 0, 0)
+    assert door.calls("ended_at - arrived_at, input_tokens, reported_cost, team") == [
+        (2_500_000_000, 10, Decimal("0.25"), "search")
+    ]
 
 
 def test_a_failure_is_kept_with_what_it_says_and_without_tokens_of_zero(
