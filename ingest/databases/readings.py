@@ -6,7 +6,7 @@ a mapping of columns that the table has not, each with the nearest that it has.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -59,6 +59,8 @@ _SPEND_LOG_COLUMNS = (
 """What is asked of the table, as far as its version has it."""
 _TELLING_TERMS = ("identity", "namespace", "timezone", "watermark", "changed")
 """What of `[table]` decides on the calls; another lag reads no row anew."""
+_SPEND_LOG_TYPED = ("startTime", "endTime", "completionStartTime", "spend")
+"""Columns that a driver gives as a time or as a decimal."""
 _SPEND_LOG_NEEDED = ("request_id", "startTime", "endTime")
 
 
@@ -106,7 +108,7 @@ def spend_logs(shape: Shape, mapping: RowMapping | None, *, with_texts: bool) ->
         format_name=LiteLlm.name,
         columns=tuple(dict.fromkeys([*columns, *more])),
         identity=("request_id",),
-        call_of=_spend_log_reader(mapping),
+        call_of=_spend_log_reader(shape, mapping),
         watermark=terms.watermark or "startTime",
         summed=tuple(name for name in columns if name.endswith("_tokens")),
         changed=terms.changed or updated,
@@ -132,7 +134,7 @@ def mapped_table(shape: Shape, mapping: RowMapping) -> Reading:
             'in [table] identity = ["…"]'
         )
     known = _with_identity(mapping, identity)
-    namespace = terms.namespace or shape.shown
+    namespace = terms.namespace or terms.name or shape.shown
     return Reading(
         format_name=TABLE_FORMAT,
         columns=tuple(dict.fromkeys([*columns, *identity])),
@@ -159,26 +161,30 @@ def _fields(terms: TableTerms) -> dict[str, Any]:
     return {name: getattr(terms, name) for name in terms.__struct_fields__}
 
 
-def _spend_log_reader(mapping: RowMapping | None) -> Callable[[Row], Call]:
+def _spend_log_reader(shape: Shape, mapping: RowMapping | None) -> Callable[[Row], Call]:
     occurrences = Occurrences(LiteLlm.name)
+    typed = [name for name in _SPEND_LOG_TYPED if name in shape.types]
 
     def call_of(row: Row) -> Call:
-        call = call_of_log({name: _as_logged(value) for name, value in row.items()}, occurrences)
+        record = dict(row)
+        for name in typed:
+            record[name] = _as_logged(row.get(name))
+        call = call_of_log(record, occurrences)
         if mapping is None or not mapping.columns:
             return call
-        record = mapped_record(row, mapping)
-        if "pool" in record:
-            record["pool_reported"] = record.pop("pool")
-        return replace(call, **{name: native_value(name, item) for name, item in record.items()})
+        more = mapped_record(row, mapping)
+        if "pool" in more:
+            more["pool_reported"] = more.pop("pool")
+        return replace(call, **{name: native_value(name, item) for name, item in more.items()})
 
     return call_of
 
 
 def _as_logged(value: Any) -> Any:
-    """A value of a column as an export of the table has it."""
-    if isinstance(value, datetime | date):
+    """A time or an amount as an export of the table has it."""
+    if isinstance(value, datetime):
         return value.isoformat()
-    return float(value) if isinstance(value, Decimal) else value
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def _refuse_more_than_who_pays(mapping: RowMapping | None) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from ingest.config import Configuration
 from ingest.databases.deliver import Proposal, deliver_databases
+from ingest.deliver import deliver_paths
 from ingest.errors import ConfigurationError
 from ingest.readers.mapping_file import RowMapping, mapping_of
 
@@ -271,3 +272,19 @@ def test_a_view_is_read_like_a_table(file: File, door: Any) -> None:
     assert door.deliver(file.url, mapping=mapping) == (1, 1, 0, 0)
     with pytest.raises(ConfigurationError, match="answered has no primary key; name the columns"):
         door.deliver(file.url, mapping=requests({"name": "answered"}))
+
+
+def test_a_table_and_its_export_are_the_same_calls_through_one_mapping(
+    file: File, door: Any, tmp_path: Path
+) -> None:
+    file.insert(one(1, "2026-10-01 09:00:00"), one(2, "2026-10-01 12:00:00.125", "failed"))
+    exported = tmp_path / "requests.csv"
+    exported.write_text(
+        "id,tenant,created_at,latency_ms,model,tokens_in,tokens_out,state\n"
+        "1,acme,2026-10-01 09:00:00,1500,llama,100,20,done\n"
+        "2,acme,2026-10-01 12:00:00.125,1500,llama,100,20,failed\n"
+    )
+    mapping = requests({"name": "main.requests", "identity": ["id"]})
+    assert door.deliver(file.url, mapping=mapping) == (2, 2, 0, 0)
+    [again] = deliver_paths(door.ledger, [str(exported)], Configuration(), mapping=mapping)
+    assert (again.counts.read, again.counts.new, again.counts.conflict) == (2, 0, 0)
