@@ -24,6 +24,11 @@ _MAX_STEPS = 32
 
 def prompt(span: Span, table: AliasTable) -> list[Message] | None:
     """What was asked, oldest message first; None where the span does not say."""
+    return _nameless(named_prompt(span, table))
+
+
+def named_prompt(span: Span, table: AliasTable) -> list[Message] | None:
+    """`prompt`, its messages with the `name` that the request gives their speakers."""
     known, names = table.file.content.prompt, shape_of(span.attributes, table).prompt
     found = _content(span, known, names, "user")
     if found is None:
@@ -40,7 +45,14 @@ def prompt(span: Span, table: AliasTable) -> list[Message] | None:
 def completion(span: Span, table: AliasTable) -> list[Message] | None:
     """What was answered, one message for each choice; None where the span does not say."""
     known, names = table.file.content.completion, shape_of(span.attributes, table).completion
-    return _content(span, known, names, "assistant")
+    return _nameless(_content(span, known, names, "assistant"))
+
+
+def _nameless(messages: list[Message] | None) -> list[Message] | None:
+    """`messages` without the names of their speakers, by which no two texts are told apart."""
+    if messages is None or not any("name" in message for message in messages):
+        return messages
+    return [{key: message[key] for key in message if key != "name"} for message in messages]
 
 
 def _content(
@@ -80,7 +92,8 @@ def _of_event(event: SpanEvent, names: ContentNames, role: str) -> list[Message]
     spoken_by = event.name.removeprefix("gen_ai.").removesuffix(".message")
     known = spoken_by if spoken_by in {"system", "user", "assistant", "tool"} else role
     message = parsed_json(given.get("message"))
-    return [_message({**given, "message": message}, known)]
+    said = {"content": message} if isinstance(message, str) else {"message": message}
+    return [_message({**given, **said}, known)]
 
 
 def _of_whole(raw: Json, role: str) -> list[Message]:
@@ -117,10 +130,12 @@ def _message(raw: Json, role: str) -> Message:
             raw = raw[wrapper]
     parts = [_part(part) for part in _parts(raw)]
     parts += [_part(parsed_json(call)) for call in _listed(raw.get("tool_calls"))]
-    spoken_by = str(raw.get("role") or role)
+    named = raw.get("name")
+    spoken_by = {"role": str(raw.get("role") or role)}
+    spoken_by |= {"name": named} if isinstance(named, str) and named else {}
     if all(isinstance(part, str) for part in parts):
-        return {"role": spoken_by, "content": "\n".join(parts)}
-    return {"role": spoken_by, "parts": parts}
+        return {**spoken_by, "content": "\n".join(parts)}
+    return {**spoken_by, "parts": parts}
 
 
 def _parts(raw: Mapping[str, Json]) -> list[Json]:

@@ -1,0 +1,147 @@
+"""A prompt's tokens: its sections, what the chat format adds, and the ids as an engine sees them.
+
+Owns the chat format as OpenAI documents it: three tokens and the role around a message, one and
+the name where it has one, three before the answer. Tools come first. Refuses to tokenise a text
+twice.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ingest.calls.content import Message
+from ingest.counting.encodings import Choice
+from ingest.counting.parts import Text, parts_of
+from ingest.counting.sections import section_of_messages, stretches
+from ingest.counting.token_ids import Ids, encoded, token_memory
+from ingest.counting.vocabulary import vocabulary
+
+BEGIN, ROLE_END, END, NAME = (np.array([2**32 - mark], dtype=np.uint32) for mark in range(1, 5))
+"""Marks of the chat format; no encoding has such ids."""
+ANSWERING_ROLE = "assistant"
+AS_JSON = "tool definitions and calls are counted as JSON"
+CUT = "at least that: the text was cut before it was sent"
+
+
+@dataclass(slots=True)
+class Prompt:
+    """The count of one prompt, grown message by message; `ids` end where a part is no text."""
+
+    choice: Choice
+    sections: Counter[str] = field(default_factory=Counter)
+    format_tokens: int = 0
+    ids: list[Ids] = field(default_factory=list)
+    other_count: int = 0
+    is_structured: bool = False
+    is_cut: bool = False
+
+    @property
+    def input_tokens(self) -> int:
+        """Tokens of the whole prompt."""
+        return self.sections.total() + self.format_tokens
+
+    def add_tools(self, text: str) -> None:
+        """Take definitions of tools, as JSON text."""
+        self.sections["tools"] += self._add(text)
+        self.is_structured = True
+
+    def add_message(self, message: Message, section: str, *, is_chat: bool) -> None:
+        """Take one message of `section`."""
+        if is_chat:
+            self._frame(BEGIN, self._role(str(message.get("role"))), ROLE_END)
+            if message.get("name"):
+                self._frame(NAME, self._role(str(message["name"])))
+        self._add_parts(parts_of(message), section)
+        if is_chat:
+            self._frame(END)
+
+    def add_answer_mark(self) -> None:
+        """Take what tells the model that it is its turn."""
+        self._frame(BEGIN, self._role(ANSWERING_ROLE), ROLE_END)
+
+    def reasons(self) -> Iterator[str]:
+        """Why the count is an estimate."""
+        if not self.choice.is_own:
+            yield NOT_OWN
+        elif not self.choice.is_format_known:
+            yield "the model's chat format is another"
+        if self.is_structured:
+            yield AS_JSON
+        if self.other_count:
+            yield f"at least that: {self.other_count} parts that are no text are not counted"
+        if self.is_cut:
+            yield CUT
+
+    def _add_parts(self, parts: Sequence[Text | None], section: str) -> None:
+        self.sections[section] += 0
+        for text in parts:
+            if text is None:
+                self.other_count += 1
+                continue
+            self.is_structured |= text.kind == "structured"
+            self.is_cut |= looks_cut(text.text)
+            if text.kind == "retrieved":
+                self.sections["context"] += self._add(text.text)
+            elif text.kind == "plain":
+                self._add_plain(text.text, section)
+            else:
+                self.sections[section] += self._add(text.text)
+
+    def _add_plain(self, text: str, section: str) -> None:
+        found = stretches(text, section)
+        ids = token_memory().ids(text, self.choice.encoding)
+        self._append(ids)
+        if len(found) == 1:
+            self.sections[found[0].section] += len(ids)
+            return
+        byte_counts = vocabulary(self.choice.encoding).byte_counts[ids]
+        begins = np.cumsum(byte_counts) - byte_counts
+        widths = [len(encoded(text[each.begin : each.end])) for each in found]
+        cuts = np.searchsorted(begins, np.cumsum(widths))
+        for each, count in zip(found, np.diff(cuts, prepend=0).tolist(), strict=True):
+            self.sections[each.section] += count
+
+    def _add(self, text: str) -> int:
+        ids = token_memory().ids(text, self.choice.encoding)
+        self._append(ids)
+        return len(ids)
+
+    def _role(self, role: str) -> Ids:
+        return token_memory().ids(role, self.choice.encoding)
+
+    def _frame(self, *marks: Ids) -> None:
+        for ids in marks:
+            self.format_tokens += len(ids)
+            self._append(ids)
+
+    def _append(self, ids: Ids) -> None:
+        if self.other_count == 0:
+            self.ids.append(ids)
+
+
+NOT_OWN = "not the model's own tokenizer"
+
+
+def prompt_of(
+    messages: Sequence[Message], tools: str | None, choice: Choice, *, is_chat: bool
+) -> Prompt:
+    """The count of `messages` and of the definitions in `tools`.
+
+    Each token is in the section in which its first byte is.
+    """
+    made = Prompt(choice)
+    if tools:
+        made.add_tools(tools)
+    for message, section in zip(messages, section_of_messages(messages), strict=True):
+        made.add_message(message, section, is_chat=is_chat)
+    if is_chat:
+        made.add_answer_mark()
+    return made
+
+
+def looks_cut(text: str) -> bool:
+    """Whether `text` is a list of messages as JSON whose end is missing."""
+    begin = text[:40].lstrip()
+    return begin.startswith(("[{", '{"')) and '"role"' in text[:400]
