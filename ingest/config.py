@@ -101,6 +101,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     mask_patterns: tuple[MaskPattern, ...] = ()
     user_ids: Literal["full", "hash", "off"] = "full"
     retention: dict[str, str] = {}
+    count_sections: bool = True
+    prefix_block_tokens: Annotated[int, msgspec.Meta(ge=0, le=2**16)] = 16
     memory_limit: str = "4GB"
     pools: tuple[Pool, ...] = ()
     token_prices: tuple[TokenPrice, ...] = ()

@@ -26,6 +26,7 @@ from ingest.calls.roles import part_of
 from ingest.calls.runs import DOCUMENTS_PREFIX
 from ingest.calls.texts import TOOLS_PREFIX
 from ingest.config import Configuration
+from ingest.counting.kept import counted_spans
 from ingest.masking.records import masking_of
 from ingest.records import Call, Json, Reject, Span, SpanEvent
 
@@ -37,6 +38,7 @@ FINISH_REASONS = "gen_ai.response.finish_reasons"
 
 MASKED_FIELDS: tuple[FieldName, ...] = (
     "tools",
+    "prompt_token_ids",
     "tool_arguments",
     "tool_result",
     "retrieval_query",
@@ -84,12 +86,12 @@ class Redaction:
         counts: Counter[str] = Counter()
         masked = self._masking.spans(left, counts)
         self._count(counts)
-        if not is_full or masked is left:
-            return masked
-        return [
-            kept if kept is span else with_fingerprints(span, kept, self.configuration)
-            for span, kept in zip(left, masked, strict=True)
-        ]
+        if is_full and masked is not left:
+            masked = [
+                kept if kept is span else with_fingerprints(span, kept, self.configuration)
+                for span, kept in zip(left, masked, strict=True)
+            ]
+        return counted_spans(spans, masked, self.configuration)
 
     def weighed(self, spans: Sequence[Span], clean: Sequence[Span]) -> Sequence[Span]:
         """What the digests of spans are made of: `spans` as received, which are the same under

@@ -43,6 +43,7 @@ FieldName = Literal[
     "response_format",
     "n_choices",
     "tools",
+    "prompt_token_ids",
     "error_type",
     "http_status",
     "finish_reason",

@@ -23,6 +23,8 @@ from ingest.calls.timing import Phases, outside_notes, phases, refused
 from ingest.calls.tokens import Buckets
 from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
+from ingest.counting.filling import RequestEnd, filled, section_columns
+from ingest.counting.of_call import counts
 from ingest.records import Call
 
 PAYER_COLUMNS = (
@@ -56,6 +58,8 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     found_model = model(views, derivation.columns)
     parameters = request(views.readings(with_wrapper=True))
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
+    counted = counts(views, derivation, owns_wrapper=owns_wrapper)
+    tokens = filled(tokens, counted, _request_end(views, ended, is_stream=parameters["stream"]))
     times = _times(views, ended, tokens, derivation.table).columns()
     if any(view.part.is_replayed for view in views.own):
         tokens, times = replayed(tokens), {**times, **REPLAYED_TIMES}
@@ -85,6 +89,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         model=found_model,
         **times,
         **tokens.columns(),
+        **section_columns(counted.asked),
         **parameters,
         **_who_pays(views, derivation.columns),
         **_what_ran(views, derivation.columns),
@@ -139,6 +144,10 @@ def _tokens(views: Views, ended: Outcome, table: AliasTable, *, owns_wrapper: bo
     if views.innermost.part.role == "embedding" and found.uncached_input_tokens is not None:
         found = replace(found, visible_output_tokens=found.visible_output_tokens or 0)
     return replace(found, tokens_note=_with_note(found.tokens_note, *notes)) if notes else found
+
+
+def _request_end(views: Views, ended: Outcome, *, is_stream: bool | None) -> RequestEnd:
+    return RequestEnd(ended.status, ended.http_status, operation(views), bool(is_stream))
 
 
 def _with_note(note: str | None, *more: str) -> str | None:

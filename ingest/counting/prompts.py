@@ -129,9 +129,10 @@ def prompt_of(
 ) -> Prompt:
     """The count of `messages` and of the definitions in `tools`.
 
-    Each token is in the section in which its first byte is.
+    Each token is in the section in which its first byte is. Sections that nothing in the prompt
+    shows are left out, but for history and user, which a list of messages shows to be none.
     """
-    made = Prompt(choice)
+    made = Prompt(choice, sections=Counter(history=0, user=0))
     if tools:
         made.add_tools(tools)
     for message, section in zip(messages, section_of_messages(messages), strict=True):

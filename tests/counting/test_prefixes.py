@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.counting.encodings import choice
@@ -20,6 +20,7 @@ def hashes(
     return prefix_hashes(given_ids, space=space, block_tokens=block_tokens, hash_key=key).tolist()
 
 
+@settings(deadline=None)
 @given(IDS, IDS)
 def test_hashes_agree_in_as_many_blocks_as_the_tokens_do(left: list[int], right: list[int]) -> None:
     shared = next(
@@ -31,11 +32,13 @@ def test_hashes_agree_in_as_many_blocks_as_the_tokens_do(left: list[int], right:
     assert agreeing == [at < shared // 4 for at in range(len(agreeing))]
 
 
+@settings(deadline=None)
 @given(IDS)
 def test_a_block_that_is_not_full_has_no_hash(ids: list[int]) -> None:
     assert len(hashes(ids, 16)) == len(ids) // 16
 
 
+@settings(deadline=None)
 @given(IDS)
 def test_a_hash_is_that_of_its_tokens_whatever_the_block_size(ids: list[int]) -> None:
     assert hashes(ids, 8)[1::2] == hashes(ids, 16)

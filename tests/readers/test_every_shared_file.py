@@ -90,7 +90,7 @@ FILES: dict[str, Read | str] = {
     ),
     "B_envoy_aigw_openinference/completion-basic.json": one("openinference-span", (31, 25)),
     "B_envoy_aigw_openinference/embeddings-dimensions.json": one("openinference-span", (5, 0)),
-    "B_inference_perf/simple_chain.json": Read(by="flat-spans", calls=3, told=0),
+    "B_inference_perf/simple_chain.json": Read(by="flat-spans", calls=3, told=3, tokens=(216, 130)),
     "B_jaeger_ui/genaiTestTrace.json": Read(
         by="jaeger-json", calls=5, told=5, tokens=(8_280, 1_180), cached=(4_140, 0)
     ),

@@ -55,8 +55,8 @@ def test_bare_attributes_are_a_call_without_a_time(take, source_of) -> None:
 def test_a_count_that_is_no_number_is_named(take) -> None:
     text = json.dumps({**BARE, "gen_ai.usage.input_tokens": float("nan")})
     (call,) = derive_trace(take(text, "flat-spans").spans, Configuration()).calls
-    assert (call.uncached_input_tokens, call.visible_output_tokens) == (None, 52)
-    assert "input 'NaN' is no count" in (call.tokens_note or "")
+    assert (call.uncached_input_tokens, call.visible_output_tokens) == (9, 52)
+    assert "input 'NaN' is no count; input estimated with" in (call.tokens_note or "")
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_spans_with_names_for_ids_are_told_apart(take_shared) -> None:
     assert (len({span.span_id for span in taken.spans}), taken.rejects) == (3, [])
     started = min(span.started_at for span in taken.spans)
     assert max(span.ended_at for span in taken.spans) - started == 8 * 10**9
-    assert {call.tokens_source for call in calls_of(taken.spans)} == {"unknown"}
+    assert {call.tokens_source for call in calls_of(taken.spans)} == {"counted"}
 
 
 def test_attributes_alone_have_their_counts(take_shared) -> None:

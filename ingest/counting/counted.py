@@ -1,0 +1,72 @@
+"""What was counted of one span's texts, in the form in which it outlives them.
+
+Owns that form: a JSON object in the attribute `gpuledger.counted`, put there before a text is
+masked. Refuses one that is not what it wrote.
+"""
+
+from base64 import b64decode, b64encode
+from typing import Annotated
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ingest.calls.tokens import MAX_TOKENS
+from ingest.records import Json
+
+ATTRIBUTE = "gpuledger.counted"
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)]
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Token counts of a prompt and an answer; None where there was none, or it was not needed.
+
+    `input_tokens` are those of the sections and `format_tokens`. The reasons say why a count is an
+    estimate; a count without any is what the model counts. `prefix` holds the hashes in base64.
+    """
+
+    encoding: str
+    input_tokens: Tokens | None = None
+    format_tokens: Tokens = 0
+    is_input_of_ids: bool = False
+    input_reasons: tuple[str, ...] = ()
+    sections: dict[str, Tokens] = {}
+    output_tokens: Tokens | None = None
+    reasoning_tokens: Tokens | None = None
+    output_reasons: tuple[str, ...] = ()
+    prefix: str | None = None
+    prefix_block_tokens: Tokens | None = None
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether anything was counted of a prompt."""
+        return bool(self.input_tokens or self.sections or self.prefix)
+
+    def prefix_hashes(self) -> tuple[int, ...] | None:
+        """The hashes of the leading blocks, signed 64-bit integers."""
+        if self.prefix is None:
+            return None
+        return tuple(np.frombuffer(b64decode(self.prefix), dtype="<i8").tolist())
+
+
+def packed_hashes(hashes: npt.NDArray[np.int64]) -> str | None:
+    """`hashes` as text; None where there is none."""
+    return b64encode(hashes.astype("<i8").tobytes()).decode() if len(hashes) else None
+
+
+def to_json(counted: Counted) -> str:
+    """`counted` as the value of its attribute."""
+    return msgspec.json.encode(counted, order="sorted").decode()
+
+
+def of_attribute(value: Json) -> Counted | None:
+    """What `to_json` made `value` of; None where it is anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        found = msgspec.json.decode(value, type=Counted)
+        found.prefix_hashes()
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    return found
