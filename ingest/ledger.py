@@ -4,6 +4,7 @@ Owns the DuckDB file, its settings and its transactions. Refuses a ledger of ano
 second writer, and any path that is not a ledger. Everyone else is given the connection.
 """
 
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -32,8 +33,13 @@ DatabaseError = duckdb.Error
 """What a statement raises: out of memory, a full disk, a value that does not fit."""
 
 LOCK_RETRY_S = 0.05
-LOCK_WAIT_S = 10.0
+LOCK_WAIT_S = 20.0
 """A receiver holds the ledger for about a second at a time; who finds it taken tries until then."""
+SILENT_WAIT_S = 1.0
+"""Seconds after which it is said that, and for whom, the ledger is waited for."""
+
+_logger = logging.getLogger(__name__)
+
 DUCKDB_MAGIC = b"DUCK"
 DUCKDB_MAGIC_AT = 8
 
@@ -192,18 +198,23 @@ def file_state(path: Path) -> FileState:
 
 def _once_free(path: Path | None, opened: Callable[[], Connection], wait_s: float) -> Connection:
     """What `opened` gives, tried again while another process holds the file."""
-    deadline = time.monotonic() + wait_s
+    begin = time.monotonic()
+    is_said = False
     while True:
         try:
             return opened()
         except duckdb.IOException as error:
             if "lock" not in str(error).lower():
                 raise LedgerError(_not_a_ledger(path, error)) from error
-            if time.monotonic() >= deadline:
+            waited_s = time.monotonic() - begin
+            if waited_s >= wait_s:
                 raise LedgerLockedError(
                     f"{path} is in use by another process ({_holder(error)}); wait for it to "
                     "finish, stop it, or work on a copy"
                 ) from error
+            if waited_s >= SILENT_WAIT_S and not is_said:
+                _logger.warning("waiting for %s, which %s uses", path, _holder(error))
+                is_said = True
             time.sleep(LOCK_RETRY_S)
         except duckdb.Error as error:
             raise LedgerError(_not_a_ledger(path, error)) from error

@@ -25,7 +25,7 @@ from ingest.store.deliveries import Delivery, keep_delivery, next_delivery_id
 
 MAX_FAILURES = 3
 GROUP_BYTES = 16 * 2**20
-GROUP_RECORDS = 2_000
+GROUP_RECORDS = 1_000
 """Packed bytes and records of arrivals that are taken in one transaction, about."""
 
 _logger = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ def _fact(inbox: Inbox) -> str:
 class Pace:
     """How long to wait between two runs, so that questions find the ledger free.
 
-    A rest is several times the run before it; where the run left something, it is half of it.
+    A rest is four times the run before it; where the run left something, it is as long.
     """
 
     def __init__(self, least_s: float = 0.3, most_s: float = 30.0) -> None:
@@ -158,4 +158,4 @@ class Pace:
     def pause_s(self, left: int) -> float:
         """Seconds to wait after the run that began last and left `left` arrivals."""
         took_s = time.monotonic() - self._began_at
-        return min(max(self._least_s, (0.5 if left else 4.0) * took_s), self._most_s)
+        return min(max(self._least_s, (1.0 if left else 4.0) * took_s), self._most_s)
