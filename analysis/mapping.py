@@ -68,4 +68,4 @@ def _resolved(connection: Connection, identity: str) -> str:
 
 def _calls_of_trace(connection: Connection, trace_id: str) -> list[str]:
     found = run_question(connection, question_named("calls_of_trace"), trace_id=trace_id)
-    return found["call_id"].to_list()
+    return found["call_id"].unique(maintain_order=True).to_list()

@@ -84,7 +84,7 @@ def trace(ledger: Ledger, configuration: Configuration, identity: str) -> Answer
     kind, found = _resolved(connection, identity)
     if kind == "trace":
         spans = run_question(connection, question_named("trace"), trace_id=found).to_dicts()
-        calls = calls_of(connection, trace_id=found).to_dicts()
+        calls = _calls_in(connection, found)
     else:
         spans, calls = [], calls_of(connection, call_id=found).to_dicts()
     rows = _merged(spans, calls)
@@ -98,6 +98,19 @@ def trace(ledger: Ledger, configuration: Configuration, identity: str) -> Answer
         notes=(f"{kind} {found}: {counted(len(spans), 'span')}, {counted(len(calls), 'call')}",),
         window=Window(timezone=configuration.timezone),
     )
+
+
+def _calls_in(connection: Connection, trace_id: str) -> list[Row]:
+    """The calls of the trace, each at its span there, also where another view is innermost."""
+    calls = calls_of(connection, trace_id=trace_id).to_dicts()
+    here = {call["call_id"] for call in calls}
+    views = run_question(connection, question_named("calls_of_trace"), trace_id=trace_id)
+    for call_id, span_id in views.rows():
+        if call_id not in here:
+            here.add(call_id)
+            (call,) = calls_of(connection, call_id=call_id).to_dicts()
+            calls.append(call | {"span_id": span_id})
+    return calls
 
 
 def _resolved(connection: Connection, identity: str) -> tuple[str, str]:

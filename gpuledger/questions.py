@@ -25,7 +25,7 @@ COMMANDS = {
 """Question to the command that asks it."""
 
 PARTS = {
-    "calls_of_trace": "gpuledger config show --call ID",
+    "calls_of_trace": "gpuledger trace ID",
     "engine_calls": "gpuledger ask engine",
     "engine_replicas": "gpuledger ask engine",
     "engine_series": "gpuledger ask engine",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from analysis.trace import trace
 from ingest.config import Configuration, Pool
 from ingest.ledger import open_for_writing
 
@@ -102,6 +103,9 @@ def test_case_23_one_call_of_three_observers(
     assert case.rows("count(*)", "call_views") == [(3,)]
     charged = "round(sum(prefill_gpu_seconds + decode_gpu_seconds), 6)"
     assert case.rows(charged, "charges") == [(6.0,)]
+    for trace_id in ("a" * 32, "e" * 32):
+        (row,) = trace(case.ledger, POOL, trace_id).frame.to_dicts()
+        assert (row["is_call"], row["gpu_seconds"], row["endpoint"]) == (True, 6.0, "answer")
 
 
 def test_case_23_the_id_of_the_answer_alone_makes_it_sure(
