@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from ingest.records import Call
 
 
@@ -113,6 +115,54 @@ def test_who_pays_is_asked_of_the_client_and_where_it_ran_of_the_engine(
     assert (found.team, found.environment, found.region) == ("support", "prod", "eu-west-1")
     assert (found.user_id, found.conversation_id, found.tenant) == ("42", "s-1", "acme")
     assert (found.replica, found.pool_reported) == ("gpu-0", "h100")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"gen_ai.conversation.id": "c-1"},
+        {"session.id": "c-1"},
+        {"langfuse.session.id": "c-1"},
+        {"traceloop.association.properties.session_id": "c-1"},
+        {"traceloop.association.properties.thread_id": "c-1"},
+        {"ai.telemetry.metadata.sessionId": "c-1"},
+        {"gen_ai.thread.id": "c-1"},
+        {"langsmith.trace.session_id": "c-1"},
+        {"mlflow.trace.session": "c-1"},
+        {"metadata": '{"thread_id": "c-1"}'},
+    ],
+)
+def test_a_conversation_has_its_id_under_every_name_it_is_sent_by(
+    span: Any, chat: Any, engine: Any, one_call: Any, said: dict[str, str]
+) -> None:
+    found: Call = one_call(
+        span("web", kind="server", attributes=said),
+        chat("client", "web"),
+        engine("vllm", "client"),
+    )
+    assert found.conversation_id == "c-1"
+
+
+def test_a_conversation_that_nobody_names_is_not_the_trace(chat: Any, one_call: Any) -> None:
+    assert one_call(chat("client")).conversation_id is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "traceloop.entity.path",
+        "traceloop.workflow.name",
+        "gen_ai.agent.name",
+        "gen_ai.workflow.name",
+        "agent.name",
+        "ai.telemetry.functionId",
+    ],
+)
+def test_a_workflow_names_the_endpoint_under_every_name_it_is_sent_by(
+    span: Any, chat: Any, one_call: Any, name: str
+) -> None:
+    found: Call = one_call(span("root"), chat("client", "root", attributes={name: "planner"}))
+    assert (found.endpoint, found.endpoint_source) == ("planner", "workflow")
 
 
 def test_an_engine_alone_is_paid_by_what_it_says_itself(engine: Any, one_call: Any) -> None:
