@@ -11,6 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
+from ingest.calls.derive import DERIVATION_VERSION
 from ingest.charging import charge
 from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
@@ -39,7 +40,7 @@ Clock = Callable[[], int]
 """Gives the present, nanoseconds since 1970."""
 
 MAP_FACT = "map_digest"
-"""The ledger's fact that tells with which `[map]` its calls were derived."""
+"""The ledger's fact that tells with which rules and which `[map]` its calls were derived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,4 +166,5 @@ def derive_again(ledger: Ledger, configuration: Configuration) -> None:
 
 
 def _map_digest(configuration: Configuration) -> str:
-    return sha256(msgspec.json.encode(configuration.map, order="sorted")).hexdigest()
+    terms = (DERIVATION_VERSION, configuration.map)
+    return sha256(msgspec.json.encode(terms, order="sorted")).hexdigest()

@@ -25,6 +25,9 @@ from ingest.calls.views import View, Views
 from ingest.config import Configuration
 from ingest.records import Call, Span
 
+DERIVATION_VERSION = 2
+"""Another number derives the calls of every ledger again, from the spans that it holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:

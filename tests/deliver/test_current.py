@@ -102,3 +102,16 @@ def test_a_missing_ledger_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(LedgerMissingError):
         open_current(tmp_path / "l.duckdb", Configuration())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_rules_derive_the_calls_of_every_trace_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_for_writing(path) as ledger:
+        ledger.connection.execute("delete from call_rows where trace_id is not null")
+    counted = "select count(*) from calls"
+    with open_current(path, Configuration()) as ledger:
+        assert ledger.connection.execute(counted).fetchall() == [(1,)]
+    monkeypatch.setattr("ingest.deliver.DERIVATION_VERSION", 99)
+    with open_current(path, Configuration()) as ledger:
+        assert ledger.connection.execute(counted).fetchall() == [(2,)]
