@@ -37,6 +37,8 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
         "duckdb": "(select unnest({0}) as key, unnest({1}) as value)",
         "spark": "(select inline(arrays_zip({0} as key, {1} as value)))",
     },
+    # Whether a bound list holds a value.
+    "is_among": {"duckdb": "list_contains({1}, {0})", "spark": "array_contains({1}, {0})"},
     # A sum of seconds as whole picoseconds: the same whatever the order of the rows.
     "sum_picoseconds": {
         "duckdb": "cast(sum(cast(({0}) * 1e12 as bigint)) as decimal(38, 0))",

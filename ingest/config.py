@@ -142,6 +142,7 @@ RETENTION_TABLES = (
     "tool_runs",
     "retrievals",
     "rejects",
+    "engine_samples",
     "deliveries",
     "calls",
 )

@@ -5,7 +5,17 @@
 -- params: none
 -- nulls: none
 -- identity: every orphan_count is 0
-with orphans as (
+with samples as (
+    select
+        series_id,
+        sampled_at,
+        count(*) as sample_count
+    from engine_samples
+    group by series_id, sampled_at
+    having count(*) > 1
+),
+
+orphans as (
     select
         'call without cohort' as kind,
         count(*) as orphan_count
@@ -56,6 +66,18 @@ with orphans as (
         'call priced by the token twice' as kind,
         count(*) - count(distinct call_no) as orphan_count
     from token_charges
+    union all
+    select
+        'sample of an engine without series' as kind,
+        count(*) as orphan_count
+    from engine_samples as n
+    left join engine_series as s on n.series_id = s.series_id
+    where s.series_id is null
+    union all
+    select
+        'sample of an engine that is there twice' as kind,
+        coalesce(sum(sample_count - 1), 0) as orphan_count
+    from samples
 )
 
 select

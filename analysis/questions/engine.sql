@@ -27,15 +27,31 @@ with steps as (
         ($since is null or t.until > $since)
         and ($until is null or t.since < $until)
         and t.until > t.since
+        and is_among(t.series_id, $series_ids)
     group by p.value, s.metric, t.since, t.until
+),
+
+known_steps as (
+    select
+        *,
+        quarter_of(since) as first_quarter,
+        quarter_of(until - 1) as last_quarter
+    from steps
+    where increase is not null or (level is not null and until - since <= $longest_step_ns)
 ),
 
 quarters as (
     select
         *,
-        explode(sequence(quarter_of(since), quarter_of(until - 1))) as quarter
-    from steps
-    where increase is not null or (level is not null and until - since <= $longest_step_ns)
+        first_quarter as quarter
+    from known_steps
+    where first_quarter = last_quarter
+    union all
+    select
+        *,
+        explode(sequence(first_quarter, last_quarter)) as quarter
+    from known_steps
+    where first_quarter < last_quarter
 ),
 
 pieces as (

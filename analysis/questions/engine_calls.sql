@@ -19,6 +19,7 @@ with stretches as (
     inner join pairs($series_ids, $place_numbers) as p on t.series_id = p.key
     where
         t.level is not null
+        and is_among(t.series_id, $series_ids)
         and t.until - t.since <= $longest_step_ns
         and ($since is null or t.until > $since)
         and ($until is null or t.since < $until)

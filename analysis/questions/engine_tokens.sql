@@ -17,7 +17,7 @@ with extents as (
         least(max(t.until), coalesce($until, max(t.until))) as until
     from engine_steps as t
     inner join pairs($series_ids, $series_units) as u on t.series_id = u.key
-    where t.increase is not null
+    where t.increase is not null and is_among(t.series_id, $series_ids)
     group by u.value
 ),
 

@@ -11,9 +11,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.sql import question_named, run_question
 from gpuledger.main import gpuledger
 from ingest.config import Configuration
 from ingest.ledger import Ledger, open_for_writing
+from ingest.purge.purging import Purge, purge
 from ingest.records import Batch, Reject, Sample
 from ingest.stage import Stage
 from ingest.store.deliveries import DeliveryCounts
@@ -192,3 +194,32 @@ def test_what_is_no_number_is_not_known(tmp_path: Path, value: str) -> None:
     CliRunner().invoke(gpuledger, ["ingest", str(path), "--ledger", str(ledger_path)])
     with open_for_writing(ledger_path) as ledger:
         assert [row[3] for row in stored(ledger)] == [None]
+
+
+def test_samples_past_their_age_are_purged_and_what_grew_since_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "l.duckdb"
+    with open_for_writing(path) as ledger:
+        take(ledger, [sample(n, v) for n, v in enumerate((1000, 1500, 200, 700))])
+    purged = purge(path, Purge(before={"engine_samples": 1 * S}), Configuration())
+    assert [(one.table, one.rows) for one in purged.removed] == [
+        ("engine_samples", 1),
+        ("cohorts", 0),
+    ]
+    with open_for_writing(path) as ledger:
+        assert [row[3] for row in steps(ledger)] == [200, 500]
+
+
+def test_a_sample_that_is_there_twice_or_of_no_series_is_found() -> None:
+    with open_for_writing(None) as ledger:
+        take(ledger, [sample(1, 5)])
+        assert set(orphans(ledger).values()) == {0}
+        ledger.connection.execute("insert into engine_samples select * from engine_samples")
+        ledger.connection.execute("insert into engine_samples values (99, 1, null, 1.0, 1)")
+        found = orphans(ledger)
+        assert [found["sample of an engine that is there twice"]] == [1]
+        assert [found["sample of an engine without series"]] == [1]
+
+
+def orphans(ledger: Ledger) -> dict[str, int]:
+    rows = run_question(ledger.connection, question_named("orphans", "checks")).rows()
+    return {str(kind): int(count) for kind, count in rows}
