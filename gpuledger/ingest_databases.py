@@ -4,9 +4,13 @@ Owns the hint where the packages for it are not installed, and the proposal of a
 Refuses to import SQLAlchemy where no database is named.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
 from ingest.config import Configuration
 from ingest.databases.address import INSTALL
@@ -14,6 +18,7 @@ from ingest.deliver import DeliveryResult
 from ingest.errors import LedgerError
 from ingest.ledger import Ledger
 from ingest.readers.mapping_file import RowMapping
+from ingest.store.deliveries import DeliveryCounts
 
 
 def taken_from_databases(
@@ -36,13 +41,28 @@ def taken_from_databases(
         raise LedgerError(
             f"a database is read with {error.name}, which is not installed; {INSTALL}"
         ) from None
-    found = deliver_databases(ledger, addresses, configuration, mapping=mapping, table=table)
+    with _counter() as progress:
+        found = deliver_databases(
+            ledger, addresses, configuration, mapping=mapping, table=table, progress=progress
+        )
     results: list[DeliveryResult | None] = []
     for each in found:
         if isinstance(each, Proposal):
             _propose(each.source, each.text)
         results.append(None if isinstance(each, Proposal) else each)
     return results
+
+
+@contextmanager
+def _counter() -> Iterator[Callable[[str, DeliveryCounts], None] | None]:
+    """Rows so far on stderr where that is a terminal; None where it is not."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Console(stderr=True).status("reading") as status:
+        yield lambda source, counts: status.update(
+            escape(f"{source}: {counts.read:,} rows read, {counts.new:,} new")
+        )
 
 
 def _propose(source: str, text: str) -> None:

@@ -6,11 +6,12 @@ Owns the choice of the table. Refuses to guess a mapping: it proposes one.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ingest.charging import charge
 from ingest.config import Configuration
 from ingest.databases.address import Address
-from ingest.databases.deliver_table import TableDelivery
+from ingest.databases.deliver_table import Progress, TableDelivery
 from ingest.databases.errors import DatabaseSourceError
 from ingest.databases.opening import Snapshot, snapshot
 from ingest.databases.readings import SPEND_LOGS, Reading, is_spend_logs, mapped_table, spend_logs
@@ -37,6 +38,7 @@ def deliver_databases(  # noqa: PLR0913 - what and how, and time as an argument
     *,
     mapping: RowMapping | None = None,
     table: str | None = None,
+    progress: Progress | None = None,
     clock: Callable[[], int] = time.time_ns,
 ) -> list[DeliveryResult | Proposal]:
     """What became of the table of each address; one that cannot be read does not stop the others.
@@ -45,21 +47,21 @@ def deliver_databases(  # noqa: PLR0913 - what and how, and time as an argument
     a table that is not known and has no mapping. Raises `ConfigurationError` for a mapping that
     does not fit its table.
     """
+    take = partial(TableDelivery, ledger=ledger, configuration=configuration, clock=clock)
     results = [
-        _delivered(ledger, Address(given), configuration, mapping, table, clock)
+        _delivered(Address(given), mapping, table, configuration, partial(take, progress=progress))
         for given in addresses
     ]
     charge(ledger, configuration)
     return results
 
 
-def _delivered(  # noqa: PLR0913, PLR0917 - those of `deliver_databases`, one address
-    ledger: Ledger,
+def _delivered(
     address: Address,
-    configuration: Configuration,
     mapping: RowMapping | None,
     table: str | None,
-    clock: Callable[[], int],
+    configuration: Configuration,
+    take: Callable[..., TableDelivery],
 ) -> DeliveryResult | Proposal:
     delivery: TableDelivery | None = None
     error: str | None = None
@@ -69,14 +71,7 @@ def _delivered(  # noqa: PLR0913, PLR0917 - those of `deliver_databases`, one ad
             reading = _reading(shape, mapping, configuration)
             if reading is None:
                 return _proposal(now, shape)
-            delivery = TableDelivery(
-                ledger=ledger,
-                snapshot=now,
-                shape=shape,
-                reading=reading,
-                configuration=configuration,
-                clock=clock,
-            )
+            delivery = take(snapshot=now, shape=shape, reading=reading)
             delivery.run()
     except DatabaseSourceError as found:
         error = found.found

@@ -6,7 +6,7 @@ others where they are no more what was read.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -21,6 +21,7 @@ from ingest.databases.readings import Reading
 from ingest.databases.segments import Measures, Memory, Segment, Tally, remembered, tally, written
 from ingest.databases.shape import Shape
 from ingest.ledger import Ledger
+from ingest.readers.reader import MAX_BATCH_CHARACTERS
 from ingest.readers.rejection import rejected
 from ingest.records import Batch, Call, Reject
 from ingest.stage import Stage
@@ -38,6 +39,8 @@ STRETCH_ROWS = 20_000
 BATCH_ROWS = 1_000
 
 Row = tuple[Any, ...]
+Progress = Callable[[str, DeliveryCounts], None]
+"""Told after every stretch: the table, and what became of its rows so far."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class TableDelivery:
     reading: Reading
     configuration: Configuration
     clock: Callable[[], int]
+    progress: Progress | None = None
     counts: DeliveryCounts = field(
         default_factory=lambda: DeliveryCounts(read=0, new=0, duplicate=0, rejected=0, conflict=0)
     )
@@ -177,14 +181,14 @@ class TableDelivery:
         """Take `rows` and what `keep` makes of the memory into the ledger, both or neither."""
         total = Tally()
         digest = hashlib.sha256()
-        left = iter(rows)
         with self.ledger.transaction() as connection:
             delivery_id = next_delivery_id(connection)
             stage = Stage(connection, delivery_id, self.configuration)
-            while batch := list(islice(left, BATCH_ROWS)):
-                digest.update(repr(batch).encode("utf-8", "surrogatepass"))
+            for batch, records in self._batches(rows):
+                for row in batch:
+                    digest.update(repr(row).encode("utf-8", "surrogatepass"))
                 total = total.plus(tally(batch, self.reading.columns, self._measures))
-                stage.take(self._records(batch))
+                stage.take(records)
             counts = stage.settle()
             delivery = Delivery(
                 delivery_id=delivery_id,
@@ -198,16 +202,32 @@ class TableDelivery:
         self._count(counts)
         return total
 
-    def _records(self, batch: Sequence[Row]) -> Batch:
+    def _batches(self, rows: Iterable[Row]) -> Iterator[tuple[list[Row], Batch]]:
+        """Rows with the calls and rejects of them, so many as are held at once."""
+        batch: list[Row] = []
         calls: list[Call] = []
         rejects: list[Reject] = []
-        for values in batch:
-            row = dict(zip(self.reading.columns, values, strict=True))
-            try:
-                calls.append(self.reading.call_of(row))
-            except ValueError as error:
-                rejects.append(rejected(self.reading.position(row), error, row))
-        return Batch(calls=calls, rejects=rejects)
+        characters = 0
+        for row in rows:
+            record = self._record_of(row)
+            if isinstance(record, Call):
+                calls.append(record)
+                characters += len(record.prompt or "") + len(record.completion or "")
+            else:
+                rejects.append(record)
+            batch.append(row)
+            if len(batch) == BATCH_ROWS or characters > MAX_BATCH_CHARACTERS:
+                yield batch, Batch(calls=calls, rejects=rejects)
+                batch, calls, rejects, characters = [], [], [], 0
+        if batch:
+            yield batch, Batch(calls=calls, rejects=rejects)
+
+    def _record_of(self, values: Row) -> Call | Reject:
+        row = dict(zip(self.reading.columns, values, strict=True))
+        try:
+            return self.reading.call_of(row)
+        except ValueError as error:
+            return rejected(self.reading.position(row), error, row)
 
     def _count(self, counts: DeliveryCounts) -> None:
         mine = self.counts
@@ -218,6 +238,8 @@ class TableDelivery:
             rejected=mine.rejected + counts.rejected,
             conflict=mine.conflict + counts.conflict,
         )
+        if self.progress is not None:
+            self.progress(self.source, self.counts)
         for found in reject_reasons(self.ledger.connection) if counts.rejected else []:
             before = self.reasons.get(found.reason)
             count = found.count + (0 if before is None else before.count)

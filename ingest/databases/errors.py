@@ -24,7 +24,10 @@ _HINTS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (("timeout", "timed out"), "the server does not answer; check host, port and firewalls"),
     (("permission denied", "must be owner"), "ask for the right: grant select on the table"),
-    (("does not exist", "no such table", "unknown database"), "check the name in the address"),
+    (
+        ('database "', 'relation "', "no such table", "unknown database"),
+        "check the name in the address",
+    ),
     (("database is locked",), "another process holds the file; wait for it and run again"),
 )
 _OTHERWISE = "mend that and run the command again; what was taken already is not taken twice"

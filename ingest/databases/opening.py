@@ -19,8 +19,8 @@ from sqlalchemy.sql import Select
 from ingest.databases.address import INSTALL, Address
 from ingest.databases.errors import DatabaseSourceError, told
 
-FETCHED_ROWS = 500
-"""Rows that a cursor brings at a time."""
+FETCHED_ROWS = 100
+"""Rows that a cursor brings at a time: a row may carry a prompt of megabytes."""
 CONNECT_TIMEOUT_S = 10
 _TIMED = ("postgresql", "mysql", "mariadb")
 _DRIVERS = {
@@ -43,7 +43,7 @@ class Snapshot:
         return self.connection.dialect.name
 
     def rows(self, statement: Select[Any]) -> Iterator[tuple[Any, ...]]:
-        """The rows of `statement` in their order, brought a few hundred at a time."""
+        """The rows of `statement` in their order, brought a hundred at a time."""
         options = {"stream_results": True, "yield_per": FETCHED_ROWS}
         with self._telling():
             found = self.connection.execute(statement, execution_options=options)

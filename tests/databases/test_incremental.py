@@ -115,7 +115,9 @@ def test_a_long_table_is_delivered_in_stretches_that_end_between_instants(
     monkeypatch.setattr(deliver_table, "STRETCH_ROWS", 2)
     rows = [logs.row(f"r{n}", f"01:00:{second:02}") for n, second in enumerate((0, 1, 1, 1, 2, 3))]
     logs.insert_all(*rows, logs.row("last", "09:00:00"))
-    assert door.deliver(logs.url) == (7, 7, 0, 0)
+    told: list[int] = []
+    assert door.deliver(logs.url, progress=lambda _, found: told.append(found.read)) == (7, 7, 0, 0)
+    assert told == [4, 6, 7]
     reads = door.ledger.connection.sql("select read_count from deliveries order by delivery_id")
     assert [row[0] for row in reads.fetchall()] == [4, 2, 1]
     assert door.deliver(logs.url) == (1, 0, 0, 0)
