@@ -35,14 +35,14 @@ def _told(span: Span, logs: Sequence[Span]) -> Span:
     in_order = sorted(logs, key=lambda log: (log.started_at or 0, log.span_id))
     attributes: dict[str, Json] = {}
     for log in reversed(in_order):
-        attributes.update(_said(log))
+        attributes.update(said(log))
     events = [event for log in in_order for event in log.events]
     return replace(
         span, attributes={**attributes, **span.attributes}, events=[*span.events, *events]
     )
 
 
-def _said(log: Span) -> Mapping[str, Json]:
+def said(log: Span) -> Mapping[str, Json]:
     """Attributes that the span may lack: what the conventions name, and what redaction left."""
     if log.name != WHOLE:
         return {}

@@ -89,8 +89,17 @@ def _with(views: Sequence[Call], column: str) -> Call:
 
 
 def _fullest(views: Sequence[Call]) -> Call:
-    """The view that tells most of the five buckets; of equals the innermost."""
-    return max(views, key=lambda view: sum(getattr(view, name) is not None for name in _BUCKETS))
+    """The view that reports most, then tells most of the five buckets; of equals the innermost."""
+    return max(views, key=_told_tokens)
+
+
+def _told_tokens(view: Call) -> tuple[int, int]:
+    """How many sides of a view's usage were reported, not counted, and how many buckets it has."""
+    sides = (view.reported_input_tokens, view.reported_output_tokens)
+    if view.tokens_source == "reported":
+        sides = (_input(view), _output(view))
+    buckets = sum(getattr(view, name) is not None for name in _BUCKETS)
+    return sum(side is not None for side in sides), buckets
 
 
 def _endpoint_of(outward_in: Sequence[Call]) -> Call:
@@ -109,7 +118,8 @@ def _tokens_note(inward_out: Sequence[Call]) -> str | None:
     taken = _fullest(inward_out)
     notes = [taken.tokens_note] if taken.tokens_note else []
     for name, whole in (("input_tokens", _input), ("output_tokens", _output)):
-        counts = [count for view in inward_out if (count := whole(view)) is not None]
+        told = [view for view in inward_out if view.tokens_source == taken.tokens_source]
+        counts = [count for view in told if (count := whole(view)) is not None]
         if len(set(counts)) > 1:
             notes.append(f"views disagree on {name}: {', '.join(map(str, counts))}")
     return "; ".join(notes) or None

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.calls.derive import derive_trace
+from ingest.calls.joining import joined_call
 from ingest.config import Configuration
 from ingest.counting import token_ids
 from ingest.counting.counted import ATTRIBUTE, of_attribute
-from ingest.records import Call, Span, SpanEvent
+from ingest.records import LOG_KIND, Call, Span, SpanEvent
 from ingest.redact import Redaction
 
 COUNTED = (
@@ -381,6 +382,41 @@ def test_the_prompt_of_one_view_fills_the_call_of_another() -> None:
     )
     found = one_call(span(TALK), engine)
     assert tokens(found) == (30, 7)
+
+
+def test_a_log_record_with_all_of_a_call_is_counted_as_its_span() -> None:
+    whole = "gen_ai.client.inference.operation.details"
+    log = span(
+        {},
+        span_id="3" * 16,
+        parent_span_id="1" * 16,
+        name=whole,
+        kind=LOG_KIND,
+        events=[SpanEvent(name=whole, at=10**18, attributes=TALK)],
+    )
+    for content in ("full", "hash"):
+        found = one_call(span(BARE), log, content=content)
+        assert (tokens(found), found.user_tokens) == ((30, 5), 4)
+
+
+@pytest.mark.parametrize("is_engine_counted", [True, False])
+def test_a_view_that_reports_usage_is_believed_before_one_that_was_counted(
+    is_engine_counted: bool,
+) -> None:
+    def view(timing_source: str, **told: Any) -> Call:
+        return Call(identity=timing_source, timing_source=timing_source, **told)
+
+    counts = {
+        "uncached_input_tokens": 30,
+        "visible_output_tokens": 5,
+        "reasoning_tokens": 0,
+        "tokens_source": "counted",
+    }
+    reports = {"uncached_input_tokens": 1000, "visible_output_tokens": 200}
+    engine, app = (counts, reports) if is_engine_counted else (reports, counts)
+    found = joined_call([view("engine", **engine), view("span", **app)], "response_id")
+    assert (tokens(found), found.tokens_source) == ((1000, 200), "reported")
+    assert found.tokens_note is None
 
 
 def test_what_a_sender_writes_into_our_attribute_is_no_count() -> None:
