@@ -12,8 +12,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 _DIGITS = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
-MAX_TOKENS = 2**53
-"""Beyond this a double is no exact count any more, and no call is that long."""
+MAX_TOKENS = 10**9
+"""No context is that long, and three buckets of a billion such calls still add up in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +88,8 @@ class _Reading(NamedTuple):
 def token_count(value: object) -> int | None:
     """Tokens as a whole number from 0; None for what is no count.
 
-    Integers sent as strings or doubles are read; NaN, fractions, negatives, booleans and digits in
-    groups are not.
+    Integers sent as strings or doubles are read; NaN, fractions, negatives, booleans, digits in
+    groups and what exceeds `MAX_TOKENS` are not.
     """
     if type(value) is int:
         return value if 0 <= value <= MAX_TOKENS else None

@@ -15,7 +15,7 @@ from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_MS, held
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import count_of, record_of
+from ingest.readers.record_fields import count_of, record_of, tokens_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Json, Reject
 
@@ -81,7 +81,7 @@ def _call_of(request: Json, milliseconds: int, occurrences: Occurrences) -> Call
         "arrived_at": arrived_at,
         "prompt": prompt if isinstance(prompt, str) else None,
         **buckets(
-            input_tokens=count_of(record, input_key), output_tokens=count_of(record, output_key)
+            input_tokens=tokens_of(record, input_key), output_tokens=tokens_of(record, output_key)
         ).columns(),
     }
     notes = [call["tokens_note"], *outside_notes(call)]

@@ -16,7 +16,7 @@ from ingest.files import Source
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_S, instant_of_seconds
-from ingest.readers.native_columns import native_value
+from ingest.readers.native_columns import amount_of
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of, seconds_or_none
@@ -151,7 +151,7 @@ def _cost(properties: Mapping[str, Json]) -> dict[str, Any]:
     value = properties.get("cost")
     if value is None:
         return {}
-    cost = native_value("reported_cost", value)
+    cost = amount_of("reported_cost", value)
     if cost < 0:
         raise RecordError(f"cost {value} is below 0")
     return {"reported_cost": cost, "reported_currency": "USD"} if cost else {}

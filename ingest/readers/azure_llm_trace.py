@@ -14,7 +14,7 @@ from ingest.readers.identity import Occurrences
 from ingest.readers.instants import instant_of_text
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import count_of
+from ingest.readers.record_fields import tokens_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Reject
 
@@ -62,8 +62,8 @@ def _call_of(columns: list[str], cells: list[str], occurrences: Occurrences) -> 
         raise RecordError(f"{len(cells)} cells in a row, {len(columns)} in the header")
     record = dict(zip(columns, cells, strict=True))
     arrived_at = instant_of_text(record["TIMESTAMP"])
-    input_tokens = count_of(record, "ContextTokens")
-    output_tokens = count_of(record, "GeneratedTokens")
+    input_tokens = tokens_of(record, "ContextTokens")
+    output_tokens = tokens_of(record, "GeneratedTokens")
     return Call(
         identity=occurrences.identity(b"%d,%d,%d" % (arrived_at, input_tokens, output_tokens)),
         timing_source="tokens",

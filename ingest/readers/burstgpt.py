@@ -17,7 +17,7 @@ from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_S, held
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import count_of
+from ingest.readers.record_fields import tokens_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Reject
 
@@ -75,8 +75,8 @@ def _call_of(record: Mapping[str, str | None], occurrences: Occurrences) -> Call
     elapsed = _seconds(record, "Elapsed time")
     arrived_at = _instant(arrived)
     ended_at = None if elapsed is None else _instant(arrived + elapsed)
-    input_tokens = count_of(record, "Request tokens")
-    output_tokens = count_of(record, "Response tokens")
+    input_tokens = tokens_of(record, "Request tokens")
+    output_tokens = tokens_of(record, "Response tokens")
     call: dict[str, Any] = {
         "status": "ok" if output_tokens else "error",
         "model": record["Model"],

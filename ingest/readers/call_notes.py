@@ -6,13 +6,12 @@ of records. Refuses to leave a gap without its reason.
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from ingest.calls.call import COST_CURRENCY, COST_STEP, MAX_COST
 from ingest.calls.missing import missing_note
 from ingest.calls.timing import outside_notes, quality
-from ingest.readers.native_columns import native_value
+from ingest.readers.native_columns import amount_of, native_value
 from ingest.records import Json
 
 _TIMEOUT = re.compile(r"time[ds]?[ _-]?out|deadline", re.IGNORECASE)
@@ -61,7 +60,7 @@ def reported_cost(value: Json) -> dict[str, Any]:
     """The columns of a cost in dollars; none where it is absent. Raises `RecordError`."""
     if value is None:
         return {}
-    cost: Decimal = native_value("reported_cost", value)
+    cost = amount_of("reported_cost", value)
     if not 0 <= cost < MAX_COST:
         return {}
     return {"reported_cost": cost.quantize(COST_STEP), "reported_currency": COST_CURRENCY}

@@ -14,7 +14,7 @@ from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_MS, held
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import count_of, record_of, whole_number_or_none
+from ingest.readers.record_fields import count_of, record_of, tokens_of, whole_number_or_none
 from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Json, Reject
 
@@ -55,8 +55,8 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
 def _call_of(value: Json, occurrences: Occurrences) -> Call:
     record = record_of(value)
     arrived_at = held(count_of(record, "timestamp") * NS_PER_MS)
-    input_tokens = count_of(record, "input_length")
-    counts = buckets(input_tokens=input_tokens, output_tokens=count_of(record, "output_length"))
+    input_tokens = tokens_of(record, "input_length")
+    counts = buckets(input_tokens=input_tokens, output_tokens=tokens_of(record, "output_length"))
     hashes = _hashes(record.get("hash_ids"))
     is_confirmed = hashes is not None and len(hashes) == -(-input_tokens // BLOCK_TOKENS)
     columns = counts.columns()

@@ -17,6 +17,7 @@ from ingest.readers.json_text import NOT_FINITE
 from ingest.readers.native_columns import (
     COLUMNS,
     INTERNAL_COLUMNS,
+    NUMBERS,
     TOTAL_COLUMNS,
     native_value,
 )
@@ -125,11 +126,11 @@ def _judged(given: Mapping[str, Any]) -> str:
 
 
 def _no_counts(record: Mapping[str, Json]) -> list[str]:
-    """What stands in place of a count and is no number, for each column of tokens."""
+    """What stands in place of a number and is none, for each column of numbers."""
     return [
-        f"{key} {item} is no count"
+        f"{key} {item} is no {'count' if key.endswith('_tokens') else 'number'}"
         for key, item in record.items()
-        if key.endswith("_tokens") and item in NOT_FINITE
+        if key in NUMBERS and item in NOT_FINITE
     ]
 
 

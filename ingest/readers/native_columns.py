@@ -1,17 +1,21 @@
 """The columns of the native format and how each is read.
 
-Owns the kinds of values, taken from the fields of `Call`. Refuses a value of another kind.
+Owns the kinds of values, taken from the fields of `Call`, and what a number may be. Refuses a
+value of another kind, and one that no call can have.
 """
 
 import difflib
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from ingest.calls.call import MAX_COST
+from ingest.calls.request import MAX_CHOICES
 from ingest.calls.timing import LATEST_AT
 from ingest.readers.instants import held, instant_of_text, whole_instant
-from ingest.readers.record_fields import not_negative, whole_number_or_none
+from ingest.readers.record_fields import tokens, whole_number_or_none
 from ingest.readers.rejection import RecordError
 from ingest.records import Call, Json
 
@@ -28,6 +32,15 @@ _CHOICES = {
     "tokens_source": ("reported", "counted", "estimated", "unknown"),
     "pairing": ("single", "ancestor", "response_id", "probable"),
 }
+
+_BOUNDS = {
+    "attempt": (0, 2**31 - 1),
+    "http_status": (100, 599),
+    "max_tokens": (0, 2**31 - 1),
+    "n_choices": (1, MAX_CHOICES),
+    "prefix_block_tokens": (1, 2**31 - 1),
+}
+"""The least and the most of a whole number that is not a count of tokens of the call."""
 
 
 def native_value(column: str, value: Json) -> Any:
@@ -56,9 +69,17 @@ def _whole(column: str, value: Json) -> int | None:
     return whole_number_or_none(value, column)
 
 
+def _bounded(column: str, value: Json) -> int | None:
+    number = whole_number_or_none(value, column)
+    least, most = _BOUNDS[column]
+    if number is not None and not least <= number <= most:
+        raise RecordError(f"{column} {number} is not from {least} to {most}")
+    return number
+
+
 def _count(column: str, value: Json) -> int | None:
     number = whole_number_or_none(value, column)
-    return None if number is None else not_negative(number, column)
+    return None if number is None else tokens(number, column)
 
 
 def _instant(column: str, value: Json) -> int:
@@ -81,7 +102,10 @@ def _instant(column: str, value: Json) -> int:
 def _real(column: str, value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RecordError(f"{column} {str(value)[:40]!r} is no number")
-    return float(value)
+    number = float(value)
+    if not math.isfinite(number):
+        raise RecordError(f"{column} {number} is no number")
+    return number
 
 
 def _flag(column: str, value: Json) -> bool:
@@ -90,13 +114,23 @@ def _flag(column: str, value: Json) -> bool:
     return value
 
 
-def _money(column: str, value: Json) -> Decimal:
+def amount_of(column: str, value: Json) -> Decimal:
+    """The amount of money, in any range. Raises `RecordError` for what is none."""
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
         amount = Decimal("nan")
     if isinstance(value, bool) or not amount.is_finite():
         raise RecordError(f"{column} {str(value)[:40]!r} is no amount")
+    return amount
+
+
+def _cost(column: str, value: Json) -> Decimal:
+    amount = amount_of(column, value)
+    if not 0 <= amount < MAX_COST:
+        raise RecordError(
+            f"{column} {str(value)[:40]} is no cost of one call; it is from 0 to below {MAX_COST:,}"
+        )
     return amount
 
 
@@ -112,7 +146,7 @@ _BY_TYPE: dict[Any, Callable[[str, Json], Any]] = {
     int | None: _whole,
     float | None: _real,
     bool | None: _flag,
-    Decimal | None: _money,
+    Decimal | None: _cost,
     tuple[int, ...] | None: _hashes,
 }
 
@@ -122,6 +156,8 @@ def _reader_of(column: str, kind: Any) -> Callable[[str, Json], Any]:
         return _choice
     if column.endswith("_at"):
         return _instant
+    if column in _BOUNDS:
+        return _bounded
     if column.endswith("_tokens"):
         return _count
     return _BY_TYPE[kind]
@@ -131,5 +167,9 @@ _READERS = {
     **{field.name: _reader_of(field.name, field.type) for field in fields(Call)},
     **dict.fromkeys(TOTAL_COLUMNS, _count),
 }
+NUMBERS = frozenset(
+    column for column, reader in _READERS.items() if reader in {_count, _bounded, _real, _cost}
+)
+"""Columns in which a double that is no number is said to be none."""
 COLUMNS = frozenset(field.name for field in fields(Call)) - {"identity"}
 """Columns that a record may fill."""

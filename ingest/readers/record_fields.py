@@ -6,6 +6,7 @@ Owns the sentence that says which field is wrong and what it should be. Refuses 
 import re
 from collections.abc import Mapping
 
+from ingest.calls.tokens import MAX_TOKENS
 from ingest.readers.instants import MAX_INT64
 from ingest.readers.json_text import NOT_FINITE
 from ingest.readers.rejection import RecordError
@@ -46,6 +47,18 @@ def whole_number_or_none(value: Json, key: str) -> int | None:
 def count_of(record: Mapping[str, Json], key: str) -> int:
     """A count from 0 that the record must have."""
     return not_negative(whole_number(record, key), key)
+
+
+def tokens_of(record: Mapping[str, Json], key: str) -> int:
+    """A count of tokens that the record must have, as one call may have it."""
+    return tokens(whole_number(record, key), key)
+
+
+def tokens(number: int, key: str) -> int:
+    """The number. Raises `RecordError` where it is below 0, or more tokens than a call can have."""
+    if number > MAX_TOKENS:
+        raise RecordError(f"{key} {number} is no count of one call; the most is {MAX_TOKENS}")
+    return not_negative(number, key)
 
 
 def not_negative(number: int, key: str) -> int:

@@ -15,7 +15,7 @@ from ingest.files import Source
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import canonical_bytes
 from ingest.readers.json_text import loads
-from ingest.readers.native_columns import native_value
+from ingest.readers.native_columns import amount_of
 from ingest.readers.not_itemised import NOT_ITEMISED
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
@@ -129,7 +129,7 @@ def _cost(stats: Mapping[str, Json]) -> dict[str, Any]:
     value = stats.get("instance_cost")
     if value is None:
         return {}
-    cost = native_value("reported_cost", value)
+    cost = amount_of("reported_cost", value)
     if cost < 0:
         raise RecordError(f"instance_cost {value} is below 0")
     return {"reported_cost": cost, "reported_currency": "USD"} if cost else {}

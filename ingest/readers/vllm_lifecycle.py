@@ -17,7 +17,7 @@ from ingest.readers.instants import held, instant_of_seconds
 from ingest.readers.json_text import loads
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import count_of, record_of, seconds_or_none
+from ingest.readers.record_fields import record_of, seconds_or_none, tokens_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.records import Batch, Call, Json, Reject
 
@@ -116,7 +116,7 @@ def _call_of(value: Json, engine: _Engine, occurrences: Occurrences) -> Call:
         _placed(_at(record, key), engine.clock_zero_at) for key in _PHASES
     )
     counts = buckets(
-        input_tokens=count_of(record, "input_toks"), output_tokens=count_of(record, "output_toks")
+        input_tokens=tokens_of(record, "input_toks"), output_tokens=tokens_of(record, "output_toks")
     )
     return Call(
         identity=occurrences.identity(canonical_bytes(record)),

@@ -246,3 +246,47 @@ def test_reasoning_is_a_part_of_the_output_total(take) -> None:
     row = {**ROW, "input_tokens": 5, "output_tokens": 10, "reasoning_tokens": 4}
     (call,) = take(json.dumps(row), "native").calls
     assert (call.visible_output_tokens, call.reasoning_tokens) == (6, 4)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (
+            {"visible_output_tokens": 2**63 - 1},
+            f"visible_output_tokens {2**63 - 1} is no count of one call; the most is 1000000000",
+        ),
+        (
+            {"input_tokens": 1_000_000_001},
+            "input_tokens 1000000001 is no count of one call; the most is 1000000000",
+        ),
+        ({"n_choices": 0}, "n_choices 0 is not from 1 to 2147483647"),
+        ({"n_choices": -1}, "n_choices -1 is not from 1 to 2147483647"),
+        ({"n_choices": 10**12}, "n_choices 1000000000000 is not from 1 to 2147483647"),
+        ({"max_tokens": 10**12}, "max_tokens 1000000000000 is not from 0 to 2147483647"),
+        ({"http_status": 0}, "http_status 0 is not from 100 to 599"),
+        ({"http_status": 2**40}, "http_status 1099511627776 is not from 100 to 599"),
+        ({"attempt": 2**31}, "attempt 2147483648 is not from 0 to 2147483647"),
+        ({"prefix_block_tokens": 0}, "prefix_block_tokens 0 is not from 1 to 2147483647"),
+        (
+            {"reported_cost": -3},
+            "reported_cost -3 is no cost of one call; it is from 0 to below 1,000,000,000",
+        ),
+        (
+            {"reported_cost": "1e40"},
+            "reported_cost 1e40 is no cost of one call; it is from 0 to below 1,000,000,000",
+        ),
+    ],
+)
+def test_a_number_that_no_call_can_have_rejects_its_row_in_words(
+    take, bad: dict[str, object], reason: str
+) -> None:
+    taken = take(f"{json.dumps(ROW)}\n{json.dumps({**ROW, **bad})}\n", "native")
+    assert len(taken.calls) == 1
+    assert [(each.position, each.reason) for each in taken.rejects] == [("line 2", reason)]
+
+
+@pytest.mark.parametrize("column", ["temperature", "top_p", "reported_cost", "n_choices"])
+def test_what_is_no_number_is_unknown_and_noted(take, column: str) -> None:
+    (call,) = take(json.dumps({**ROW, column: "NaN"}), "native").calls
+    assert getattr(call, column) is None
+    assert f"{column} NaN is no number" in str(call.tokens_note)
