@@ -28,7 +28,7 @@ from ingest.calls.texts import TOOLS_PREFIX
 from ingest.config import Configuration
 from ingest.counting.kept import counted_spans
 from ingest.masking.records import masking_of
-from ingest.records import Call, Json, Reject, Span, SpanEvent
+from ingest.records import Call, Json, Reject, Sample, Span, SpanEvent
 
 PROMPT_FINGERPRINT = "gpuledger.input_hash"
 COMPLETION_FINGERPRINT = "gpuledger.output_hash"
@@ -123,6 +123,13 @@ class Redaction:
         """`rejects` in their order, each with its record as text, as a hash or without it."""
         counts: Counter[str] = Counter()
         masked = self._masking.rejects([self._reject(reject) for reject in rejects], counts)
+        self._count(counts)
+        return masked
+
+    def samples(self, samples: Sequence[Sample]) -> Sequence[Sample]:
+        """`samples` of engines in their order, with marks in names and labels."""
+        counts: Counter[str] = Counter()
+        masked = self._masking.samples(samples, counts)
         self._count(counts)
         return masked
 

@@ -13,7 +13,7 @@ from ingest.calls.derive import derive_trace
 from ingest.charging import mark_stale
 from ingest.config import Configuration
 from ingest.ledger import Connection
-from ingest.records import Batch, Span
+from ingest.records import Batch, Reject, Span
 from ingest.redact import Redaction
 from ingest.store.calls import CallStage
 from ingest.store.deliveries import DeliveryCounts, keep_rejects, keep_rejects_table
@@ -61,11 +61,15 @@ class Stage:
         )
         calls = self._redaction.calls(batch.calls)
         rejects += self._calls.add(calls, is_derived=False)
-        rejects += stage_samples(self._connection, batch.samples, delivery_id=self._delivery_id)
+        rejects += self._stage_samples(batch)
         rejects = list(self._redaction.rejects([*rejects, *batch.rejects]))
         keep_rejects(self._connection, self._delivery_id, rejects)
         self._rejected_count += len(rejects)
         self._ignored_count += batch.ignored_count
+
+    def _stage_samples(self, batch: Batch) -> list[Reject]:
+        samples = self._redaction.samples(batch.samples)
+        return stage_samples(self._connection, samples, delivery_id=self._delivery_id)
 
     def take_rows(self, spans: pa.Table, rejects: pa.Table, ignored_count: int = 0) -> None:
         """Put rows beside the ledger that were made, and redacted, when they were received."""

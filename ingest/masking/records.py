@@ -1,4 +1,4 @@
-"""Masks over spans, calls and rejects, a batch at a time.
+"""Masks over spans, calls, samples and rejects, a batch at a time.
 
 Owns which fields of a record are looked at: all of its texts. Refuses to touch the ids of spans
 and the times, which say nothing of anybody.
@@ -13,7 +13,7 @@ from ingest.config import Configuration
 from ingest.masking.masks import Masks, masks_of
 from ingest.masking.structure import Found, Walk, suspects
 from ingest.masking.users import Users, users_of
-from ingest.records import Call, Json, Reject, Span, SpanEvent
+from ingest.records import Call, Json, Reject, Sample, Span, SpanEvent
 
 CALL_ID = "call_id:"
 BY_THEMSELVES = frozenset({"identity", "retry_of", "user_id"})
@@ -89,6 +89,17 @@ class Masking:
         )
         return [changed.get(place, call) for place, call in enumerate(calls)]
 
+    def samples(self, samples: Sequence[Sample], counts: Counter[str]) -> Sequence[Sample]:
+        """`samples` in their order; those in which nothing was found are the same objects."""
+        looked_at = self._suspects([_sample_texts(sample) for sample in samples])
+        chosen = [place for place, is_suspect in enumerate(looked_at) if is_suspect]
+        if not chosen:
+            return samples
+        changed = Found(self.masks, counts).applied(
+            lambda walk: {place: _sample(samples[place], walk) for place in chosen}
+        )
+        return [changed.get(place, sample) for place, sample in enumerate(samples)]
+
     def rejects(self, rejects: Sequence[Reject], counts: Counter[str]) -> Sequence[Reject]:
         """`rejects` in their order, with marks in position, reason and record."""
         if self.masks.are_none or not rejects:
@@ -153,6 +164,21 @@ def _call_texts(call: Call) -> list[object]:
 def _event(event: SpanEvent, walk: Walk) -> SpanEvent:
     return replace(
         event, name=walk.value(event.name, ""), attributes=walk.value(event.attributes, "")
+    )
+
+
+def _sample_texts(sample: Sample) -> tuple[object, ...]:
+    return sample.name, sample.model, sample.instance, sample.pool_reported, sample.labels
+
+
+def _sample(sample: Sample, walk: Walk) -> Sample:
+    return replace(
+        sample,
+        name=walk.value(sample.name, ""),
+        model=walk.value(sample.model, ""),
+        instance=walk.value(sample.instance, ""),
+        pool_reported=walk.value(sample.pool_reported, ""),
+        labels=walk.value(sample.labels, ""),
     )
 
 

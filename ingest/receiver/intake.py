@@ -87,7 +87,8 @@ class Intake:
     def _kept(self, found: Sequence[Record], body: bytes, door: str, format_name: str) -> Taken:
         """What was found in `body`, as rows of spans or of samples."""
         if format_name in SAMPLE_FORMATS:
-            rows, unfit = sample_table([item for item in found if isinstance(item, Sample)])
+            samples = [item for item in found if isinstance(item, Sample)]
+            rows, unfit = sample_table(self._redaction.samples(samples))
         else:
             spans = [item for item in found if isinstance(item, Span)]
             clean = self._redaction.spans(spans)

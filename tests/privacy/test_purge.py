@@ -20,6 +20,7 @@ from ingest.purge import Purge, cutoffs, purge
 from ingest.receiver.inbox import Inbox, inbox_path
 from ingest.receiver.intake import JSON
 from ingest.receiver.reception import Limits, Reception
+from ingest.receiver.signals import TRACES
 
 DAY = 86_400_000_000_000
 NOW = 1_800_000_000_000_000_000
@@ -269,7 +270,7 @@ def test_what_waits_in_the_inbox_is_taken_first_and_its_bytes_go(path: Path) -> 
     with Inbox(inbox_path(path), max_bytes=2**30) as inbox:
         meter = MeterProvider().get_meter("test")
         reception = Reception(POOLS, inbox, Limits(), meter, clock=lambda: NOW)
-        _, stored = reception.take_traces(body, JSON, "OTLP/HTTP")
+        _, stored = reception.take(TRACES, body, JSON, "OTLP/HTTP")
         stored.result(timeout=60)
     done = purge(path, Purge(before={}, users=("waiting-user",)), POOLS)
     assert {row.table: row.rows for row in done.removed if row.rows} == {
