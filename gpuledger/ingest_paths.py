@@ -202,6 +202,9 @@ def _tell(results: Sequence[DeliveryResult]) -> None:
                 "that no question reads",
                 err=True,
             )
+        if result.counts is not None and result.counts.masked:
+            found = ", ".join(f"{count:,} × {mask}" for mask, count in result.counts.masked.items())
+            click.echo(f"masked: {result.source}: {found}", err=True)
     if any(_rejected_count(result) for result in results):
         click.echo("each rejected record: see `gpuledger ask rejects`", err=True)
 

@@ -103,6 +103,7 @@ class Stage:
             rejected=self._rejected_count,
             conflict=spans.conflict + calls.conflict + samples.conflict,
             ignored=self._ignored_count,
+            masked=self._redaction.masked,
         )
 
     def _derive(self, traces: Sequence[Sequence[Span]]) -> None:

@@ -5,7 +5,7 @@ is, only the damaged spans are refused.
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -66,6 +66,11 @@ class Intake:
         self._redaction = Redaction(configuration)
         self._key = digest_key(configuration)
         self._clock = clock
+
+    @property
+    def masked(self) -> Mapping[str, int]:
+        """Texts in which a mask found something so far, by mask."""
+        return self._redaction.masked
 
     def take(self, signal: Signal, body: bytes, encoding: str, door: str) -> Taken:
         """What one export request of `signal` tells.

@@ -100,12 +100,22 @@ class Reception:
         self._requests = meter.create_counter(
             "gpuledger.receiver.requests", "{request}", "Requests by door and outcome"
         )
+        meter.create_observable_counter(
+            "gpuledger.receiver.masked",
+            [self._observe_masked],
+            "{text}",
+            "Texts in which a mask found something, by mask; unreadable ones were dropped",
+        )
         meter.create_observable_gauge(
             "gpuledger.receiver.inbox.size",
             [self._observe_inbox],
             "By",
             "Bytes that wait to be taken into the ledger",
         )
+
+    def _observe_masked(self, _options: CallbackOptions) -> Iterator[Observation]:
+        for mask, count in self._intake.masked.items():
+            yield Observation(count, {"mask": mask})
 
     def take(
         self, signal: Signal, body: bytes, encoding: str, door: str

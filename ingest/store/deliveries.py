@@ -4,8 +4,8 @@ Owns the counts and their identity, read = new + duplicate + rejected. Refuses a
 position and reason.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -26,7 +26,8 @@ REJECT_SCHEMA = pa.schema(REJECT_COLUMNS)
 class DeliveryCounts:
     """Records of one delivery; `conflict` counts those duplicates whose content differs.
 
-    `ignored` counts values beside the records that were sound and that no question reads.
+    `ignored` counts values beside the records that were sound and that no question reads,
+    `masked` texts in which a mask found something, by mask.
     """
 
     read: int
@@ -35,6 +36,7 @@ class DeliveryCounts:
     rejected: int
     conflict: int
     ignored: int = 0
+    masked: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
