@@ -1,8 +1,8 @@
 """Which letter moved: the change of the bill between two periods, split over the letters.
 
-Owns what belongs to no letter: groups that are new or retired, and idle time, whose change is that
-of price, provisioned and busy. Refuses a residual: the changes of all lines add up to the change
-of the bill, the effects of a line to its change.
+Owns what belongs to no letter: groups that are new or retired, what replays used of a pool, and
+idle time, whose change is that of price, provisioned and busy. Refuses a residual: the changes of
+all lines add up to the change of the bill, the effects of a line to its change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from analysis.errors import NoDataError, WrongQuestionError
 from analysis.idle_moves import IDLE_EFFECTS, NO_IDLE_EFFECTS, idle_effects
 from analysis.law import LawLines, law_lines
 from analysis.letters import PICOSECONDS_PER_S
-from analysis.lines import MONEY, Line, lines_frame
+from analysis.lines import MONEY, Line, is_replayed, lines_frame
 from analysis.money import total
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
 from analysis.scan import Scan, scanned
@@ -31,6 +31,8 @@ IDLE_EFFECT_COLUMNS = tuple(f"{cause}_effect" for cause in IDLE_EFFECTS)
 EFFECT_COLUMNS = tuple(f"{letter}_effect" for letter in EFFECTS)
 COST_COLUMNS = ("cost_from", "cost_to", "change")
 NOTHING = Decimal(0)
+REPLAYS = "replays"
+"""What a line is called here that replays used of a pool: no call, and no letter."""
 
 
 def explain(  # noqa: PLR0913 - a question is asked by keywords
@@ -89,18 +91,24 @@ def _by_key(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
         if line.cost is not None
     }
     priced = lines_frame(found.lines, found.columns).filter(pl.col("cost").is_not_null())
-    rows = [(tuple(row[key] for key in keys), row) for row in priced.to_dicts()]
+    named = [row | {"line": _name(row)} for row in priced.to_dicts()]
+    rows = [(tuple(row[key] for key in keys), row) for row in named]
     return {key: row | exact[key] for key, row in rows}
 
 
 def _key(line: Line, keys: Sequence[str]) -> tuple[Any, ...]:
     shared = {
-        "line": line.line,
+        "line": REPLAYS if is_replayed(line) else line.line,
         "pool": line.pool,
         "basis": line.basis,
         "currency": line.currency,
     }
     return tuple((shared | dict(line.values))[key] for key in keys)
+
+
+def _name(row: Row) -> str:
+    is_of_replays = row["line"] == "unattributed" and row["N"] is None
+    return REPLAYS if is_of_replays else row["line"]
 
 
 def _price_per_s(line: Line) -> float | None:
@@ -136,7 +144,7 @@ def _split(
     line: str, before: Row | None, after: Row | None
 ) -> tuple[str, Mapping[str, Decimal | None]]:
     """What a line is called in the answer, and the effects of its letters if it has any."""
-    if line == "idle":
+    if line in {"idle", REPLAYS}:
         return line, NO_EFFECTS
     if before is None or not before["N"]:
         return "new", NO_EFFECTS
@@ -177,8 +185,9 @@ def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
     schema |= dict.fromkeys((*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS), MONEY)
     frame = pl.DataFrame(list(rows), schema=schema)
     is_total = pl.col("line") == "total"
-    order = [is_total, pl.col("change").abs(), *(pl.col(name) for name in texts)]
-    descending = [False, True, *(False for _ in texts)]
+    ties = [*texts, "currency"]
+    order = [is_total, pl.col("change").abs(), *(pl.col(name) for name in ties)]
+    descending = [False, True, *(False for _ in ties)]
     return frame.sort(order, descending=descending, nulls_last=True)
 
 

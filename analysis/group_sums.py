@@ -15,7 +15,7 @@ from analysis.columns import CALLER_COLUMNS, TIME_COLUMNS
 from analysis.letters import Sums
 from analysis.money import gpu_cost
 from analysis.scan import Scan, scanned
-from analysis.selection import Filters, read_cohorts
+from analysis.selection import PRODUCTION, Filters, read_cohorts
 from analysis.window import Window
 from ingest.charging.pools import rates_in
 from ingest.charging.rates import Rate
@@ -65,10 +65,14 @@ class BusyKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSums:
-    """Sums by group, and the busy GPU-picoseconds of each rate over the selected calls."""
+    """Sums by group, and the busy GPU-picoseconds of each rate over the selected calls.
+
+    `replayed` are those that replays kept the same pools busy with beside production.
+    """
 
     groups: Mapping[GroupKey, Sums]
     busy: Mapping[BusyKey, int]
+    replayed: Mapping[BusyKey, int]
 
 
 def group_sums(  # noqa: PLR0913 - a question is asked by keywords
@@ -87,7 +91,16 @@ def group_sums(  # noqa: PLR0913 - a question is asked by keywords
     rows = scan(connection, times, by=by, window=window, filters=filters)
     labelled = _labelled(rows, read_cohorts(connection, filters), times, by)
     priced = _with_rate(labelled, rates_in(connection))
-    return GroupSums(groups=_groups(priced, by), busy=_busy(priced, by))
+    beside = _labelled(rows, _cohorts_beside(connection, filters), times, by)
+    return GroupSums(groups=_groups(priced, by), busy=_busy(priced, by), replayed=_busy(beside, by))
+
+
+def _cohorts_beside(connection: Connection, filters: Filters) -> pl.DataFrame:
+    """The cohorts of replays where `filters` are of production; else none."""
+    others = {column: value for column, value in filters.items() if column != "origin"}
+    cohorts = read_cohorts(connection, others)
+    is_beside = (pl.col("origin") != PRODUCTION) & (filters["origin"] == PRODUCTION)
+    return cohorts.filter(is_beside)
 
 
 def _labelled(
@@ -138,7 +151,8 @@ def _groups(rows: pl.DataFrame, by: Sequence[str]) -> dict[GroupKey, Sums]:
         pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()) for column in _SUM_COLUMNS
     )
     groups: dict[GroupKey, Sums] = {}
-    for row in summed.iter_rows(named=True):
+    in_order = summed.sort("price_per_gpu_hour", nulls_last=True, maintain_order=True)
+    for row in in_order.iter_rows(named=True):
         key = GroupKey(
             values=tuple(row[column] for column in by),
             basis=row["basis"],

@@ -20,7 +20,14 @@ from analysis.law_notes import (
     pool_notes,
     window_note,
 )
-from analysis.lines import Line, group_lines, idle_lines, lines_frame, unpriced_lines
+from analysis.lines import (
+    Line,
+    group_lines,
+    idle_lines,
+    lines_frame,
+    replayed_lines,
+    unpriced_lines,
+)
 from analysis.scan import Scan, scanned, times_of
 from analysis.selection import PRODUCTION, Filters, selected
 from analysis.window import Window
@@ -60,8 +67,9 @@ def law(  # noqa: PLR0913 - a question is asked by keywords
 
     Without `window` it is from the first service start to the last end; without an origin in
     `where` it is production. Idle time has a line of its own per pool, unless the calls are
-    filtered by more than origin and pool; a window without a call has those lines alone. Columns
-    and units: docs/metrics/law.md. Raises `WrongQuestionError` for an unknown column,
+    filtered by more than origin and pool; a window without a call has those lines alone. What
+    replays used of a pool is a line `unattributed` of that pool. Columns and units:
+    docs/metrics/law.md. Raises `WrongQuestionError` for an unknown column,
     `NoDataError` where the window has neither a call nor a provisioned GPU-second.
     """
     found = law_lines(ledger, configuration, by=by, window=window, where=where, scan=scan)
@@ -87,15 +95,16 @@ def law_lines(  # noqa: PLR0913 - a question is asked by keywords
     rates = rates_in(connection)
     zone, idle_rates = configuration.timezone, _idle_rates(rates, filters)
     idle = idle_sums(idle_rates, sums, by=columns, window=resolved, schedule_zone=zone)
-    if not sums.groups and not any(item.gpu_ps for item in idle):
+    if not sums.groups and not any(item.provisioned_ps for item in idle):
         raise no_calls(connection, asked, filters)
     lines = [
         *group_lines(sums.groups, columns),
         *idle_lines(idle, columns),
+        *replayed_lines(idle, columns),
         *unpriced_lines(sums.groups, columns),
     ]
     cautions = (
-        *([] if sums.groups else [only_idle_note(connection, asked, filters)]),
+        *([] if sums.groups else [only_idle_note(connection, asked, filters, idle)]),
         *overcommit_notes(idle),
         *conversion_notes(connection, configuration, asked, filters),
     )

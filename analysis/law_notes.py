@@ -9,9 +9,9 @@ import polars as pl
 
 from analysis.extent import no_calls_text
 from analysis.group_sums import GroupSums
-from analysis.idle import unconfigured_pools
-from analysis.letters import PICOSECONDS_PER_S
-from analysis.lines import IdleSums, Line
+from analysis.idle import TOLERATED_PS, unconfigured_pools
+from analysis.letters import PICOSECONDS_PER_S, Sums
+from analysis.lines import IdleSums, Line, is_replayed
 from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window, month_of
@@ -19,9 +19,6 @@ from analysis.wording import counted
 from ingest.charging.rates import Rate
 from ingest.config import Configuration
 from ingest.ledger import Connection
-
-TOLERATED_PS = PICOSECONDS_PER_S // 10**6
-"""A pool that is busier by no more than this is not overcommitted: instants are rounded."""
 
 CONVERSION = r"; (1 \S+ = \S+ \S+ since \S+)$"
 """How the rule of a price ends where its amount was converted (`ingest.charging`)."""
@@ -52,10 +49,15 @@ def _newest_month(since: int, until: int, timezone: str) -> tuple[str, str]:
     return running, month_of(end, timezone)
 
 
-def only_idle_note(connection: Connection, window: Window, filters: Filters) -> str:
+def only_idle_note(
+    connection: Connection, window: Window, filters: Filters, idle: Sequence[IdleSums]
+) -> str:
     """What is said of a window in which pools were provisioned and nobody called."""
+    is_used = any(item.replayed_ps for item in idle)
+    all_of_it = "all that was provisioned"
+    left = f"what replays did not use of {all_of_it}" if is_used else all_of_it
     return (
-        f"{no_calls_text(connection, window, filters)}; all that was provisioned is idle "
+        f"{no_calls_text(connection, window, filters)}; {left} is idle "
         "(`from` and `schedule` of a pool say when it is provisioned)"
     )
 
@@ -100,7 +102,7 @@ def conversion_notes(
 
 
 def line_notes(lines: Sequence[Line]) -> Iterator[str]:
-    """How much is estimated, not told or without a price."""
+    """How much is estimated, not told, without a price, or used by replays."""
     on_gpu = [line.sums for line in lines if line.sums is not None and line.basis == "gpu"]
     busy_ps = sum(sums.gpu_ps for sums in on_gpu)
     estimated_ps = sum(sums.estimated_gpu_ps for sums in on_gpu)
@@ -116,11 +118,36 @@ def line_notes(lines: Sequence[Line]) -> Iterator[str]:
     )
     if unknown:
         yield f"output tokens not told: {counted(unknown, 'call')}; L is the mean of the others"
+    without_td = sum(_has_decode_without_tokens(sums) for sums in on_gpu)
+    if without_td:
+        yield (
+            f"Td is not defined on {counted(without_td, 'line')}: calls decode there, and those "
+            "that begin there have no output token; the letters give the prefill alone, "
+            "gpu_seconds and cost stand"
+        )
     unpriced = sum(
         line.sums.call_count for line in lines if line.line == "unpriced" and line.sums is not None
     )
     if unpriced:
         yield f"unpriced: {counted(unpriced, 'call')}; `gpuledger check` says why"
+    yield from _replayed_notes(lines)
+
+
+def _has_decode_without_tokens(sums: Sums) -> bool:
+    return sums.call_count > 0 and sums.decode_ps > 0 and sums.output_tokens == 0
+
+
+def _replayed_notes(lines: Sequence[Line]) -> Iterator[str]:
+    """How much of each pool replays used; that is on its bill, and in no group."""
+    used: dict[str, int] = {}
+    for line in lines:
+        if is_replayed(line):
+            used[line.pool or ""] = used.get(line.pool or "", 0) + (line.gpu_ps or 0)
+    for pool, gpu_ps in sorted(used.items()):
+        yield (
+            f"used by replays, a line 'unattributed' without N: {gpu_ps / PICOSECONDS_PER_S:,.6g} "
+            f"GPU-seconds of pool {pool!r}; --where origin=replay shows whose"
+        )
 
 
 def pool_notes(rates: Sequence[Rate], sums: GroupSums, *, is_idle_shown: bool) -> Iterator[str]:

@@ -17,6 +17,7 @@ from analysis.letters import PICOSECONDS_PER_S, Sums, letters_of
 from analysis.money import price_of, rounded, rounded_to_total, total
 
 MONEY = pl.Decimal(38, 9)
+PRICE = pl.Decimal(38, 18)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,8 @@ class IdleSums:
 
     `time` is the value of the time column grouped by, None where there is none. `excess_ps` is by
     how much busy exceeds provisioned, summed over the rates of the pool in which it does.
-    `provisioned_cost` is of `provisioned_ps`, what there is of the pool, busy or not.
+    `provisioned_cost` is of `provisioned_ps`, what there is of the pool, busy or not;
+    `replayed_cost` of `replayed_ps`, what replays used of it.
     """
 
     pool: str
@@ -36,13 +38,16 @@ class IdleSums:
     cost: Decimal | None
     provisioned_ps: int
     provisioned_cost: Decimal | None
+    replayed_ps: int
+    replayed_cost: Decimal | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One line before rounding; `cost` is exact, None where no price is known.
 
-    `idle` is what an idle line is the difference of.
+    `idle` is what an idle line is the difference of. `sums` are of its calls: idle time has none,
+    and what replays used of a pool is on the bill of production, but no call of it.
     """
 
     line: str
@@ -92,7 +97,7 @@ def idle_lines(idle: Iterable[IdleSums], by: Sequence[str]) -> list[Line]:
         Line(
             line="idle",
             basis="gpu",
-            values=_only_time(by, item.time) | ({"pool": item.pool} if "pool" in by else {}),
+            values=_of_pool(by, item),
             currency=item.currency,
             pool=item.pool,
             gpu_ps=item.gpu_ps,
@@ -101,6 +106,28 @@ def idle_lines(idle: Iterable[IdleSums], by: Sequence[str]) -> list[Line]:
         )
         for item in idle
     ]
+
+
+def replayed_lines(idle: Iterable[IdleSums], by: Sequence[str]) -> list[Line]:
+    """A line `unattributed` for each pool (and currency, and time) of what replays used of it."""
+    return [
+        Line(
+            line="unattributed",
+            basis="gpu",
+            values=_of_pool(by, item),
+            currency=item.currency,
+            pool=item.pool,
+            gpu_ps=item.replayed_ps,
+            cost=item.replayed_cost,
+        )
+        for item in idle
+        if item.replayed_ps
+    ]
+
+
+def is_replayed(line: Line) -> bool:
+    """Whether `line` is what replays used."""
+    return line.line == "unattributed" and line.sums is None
 
 
 def lines_frame(lines: Sequence[Line], by: Sequence[str]) -> pl.DataFrame:
@@ -125,27 +152,29 @@ def lines_frame(lines: Sequence[Line], by: Sequence[str]) -> pl.DataFrame:
 
 
 def rounded_costs(lines: Sequence[Line]) -> list[Decimal | None]:
-    """The cost of each line to the quantum.
+    """The cost of each line to the quantum, so that those of a currency add up to its rounded bill.
 
-    Idle lines are rounded on their own; the others so that all lines of a currency add up to its
-    rounded bill.
+    All lines share in the rounding, idle time and tokens too: each is its exact cost rounded down
+    or up, and a cost of whole quanta, such as that of a single call by the token, or 0, stays.
     """
     result: list[Decimal | None] = [None] * len(lines)
     for currency in {line.currency for line in lines}:
         exact = {
             place: line.cost
-            for place, line in enumerate(lines)
+            for place, line in sorted(enumerate(lines), key=lambda item: _content(item[1]))
             if line.currency == currency and line.cost is not None
         }
-        idle = {
-            place: rounded(cost) for place, cost in exact.items() if lines[place].line == "idle"
-        }
-        rest = [place for place in exact if place not in idle]
-        wanted = rounded(total(list(exact.values()))) - total(list(idle.values()))
-        amounts = rounded_to_total([exact[place] for place in rest], wanted)
-        for place, amount in (idle | dict(zip(rest, amounts, strict=True))).items():
+        costs = list(exact.values())
+        amounts = rounded_to_total(costs, rounded(total(costs)))
+        for place, amount in zip(exact, amounts, strict=True):
             result[place] = amount
     return result
+
+
+def _content(line: Line) -> tuple[Any, ...]:
+    """What tells a line from the others of an answer: an order that no delivery changes."""
+    values = tuple((value is None, str(value)) for value in line.values.values())
+    return (line.line, line.basis, values, line.pool or "", line.sums is None, line.cost is None)
 
 
 def _time_of(values: Mapping[str, Any]) -> Any:
@@ -154,6 +183,10 @@ def _time_of(values: Mapping[str, Any]) -> Any:
 
 def _only_time(by: Sequence[str], time: Any) -> dict[str, Any]:
     return {column: time if column in TIME_COLUMNS else None for column in by}
+
+
+def _of_pool(by: Sequence[str], item: IdleSums) -> dict[str, Any]:
+    return _only_time(by, item.time) | ({"pool": item.pool} if "pool" in by else {})
 
 
 def _row(
@@ -226,7 +259,7 @@ def _schema(by: Sequence[str]) -> dict[str, Any]:
         "L_tokens": pl.Float64,
         "Td_s": pl.Float64,
         "B": pl.Float64,
-        "price_per_gpu_hour": MONEY,
+        "price_per_gpu_hour": PRICE,
         "gpu_seconds": pl.Float64,
         "prefill_gpu_seconds": pl.Float64,
         "decode_gpu_seconds": pl.Float64,

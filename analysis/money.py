@@ -9,6 +9,9 @@ from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 QUANTUM = Decimal("1e-9")
 """The smallest amount in an answer; a token cost in the ledger has as many places."""
 
+PRICE_QUANTUM = Decimal("1e-18")
+"""The smallest part of a price per GPU-hour in an answer."""
+
 PICOSECONDS_PER_HOUR = Decimal(3_600_000_000_000_000)
 
 _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN)
@@ -30,7 +33,7 @@ def total(amounts: Sequence[Decimal]) -> Decimal:
 
 def rounded(amount: Decimal, quantum: Decimal = QUANTUM) -> Decimal:
     """`amount` to the quantum, half to even."""
-    return amount.quantize(quantum, context=_EXACT)
+    return _unsigned_zero(amount.quantize(quantum, context=_EXACT))
 
 
 def rounded_to_total(
@@ -39,23 +42,45 @@ def rounded_to_total(
     """`amounts` to the quantum, so that they add up to `wanted` (largest remainder).
 
     `wanted` is a multiple of the quantum. Every amount is rounded down; the quanta still missing
-    go to the largest remainders, the earlier of two equal ones first.
+    go to the largest remainders, the earlier of two equal ones first, so give amounts in an order
+    of their content. Where `wanted` is the rounded sum, an amount of whole quanta stays as it is.
+    Any other `wanted` leaves 0 at 0, and takes from none that would become negative, if it can.
     """
     if not amounts:
         return []
     floors = [amount.quantize(quantum, ROUND_FLOOR, _EXACT) for amount in amounts]
     missing = int(_EXACT.divide(_EXACT.subtract(wanted, total(floors)), quantum))
-    by_remainder = sorted(
-        range(len(amounts)), key=lambda index: (floors[index] - amounts[index], index)
-    )
-    each, rest = divmod(missing, len(amounts))
-    extra = dict.fromkeys(by_remainder[:rest], 1)
-    return [floor + quantum * (each + extra.get(index, 0)) for index, floor in enumerate(floors)]
+    places = _places_to_change(amounts, floors, is_more=missing >= 0)
+    by_remainder = sorted(places, key=lambda place: (floors[place] - amounts[place], place))
+    each, rest = divmod(missing, len(places))
+    extra = dict.fromkeys(places, each) | dict.fromkeys(by_remainder[:rest], each + 1)
+    return [
+        _unsigned_zero(floor + quantum * extra.get(place, 0)) for place, floor in enumerate(floors)
+    ]
+
+
+def _places_to_change(
+    amounts: Sequence[Decimal], floors: Sequence[Decimal], *, is_more: bool
+) -> list[int]:
+    """The amounts that may get a quantum, or lose one; all of them where none may."""
+    if is_more:
+        found = [place for place, amount in enumerate(amounts) if amount]
+    else:
+        found = [place for place, floor in enumerate(floors) if floor > 0]
+    return found or list(range(len(amounts)))
+
+
+def _unsigned_zero(amount: Decimal) -> Decimal:
+    return amount if amount else abs(amount)
 
 
 def price_of(cost: Decimal, gpu_picoseconds: int) -> Decimal | None:
-    """Money per GPU-hour at which so many GPU-picoseconds cost `cost`; None for none of them."""
+    """Money per GPU-hour at which so many GPU-picoseconds cost `cost`; None for none of them.
+
+    It is the mean of the prices that were mixed, with as many digits as the law needs to hold to
+    a millionth of a millionth.
+    """
     if gpu_picoseconds == 0:
         return None
     hours = _EXACT.divide(Decimal(gpu_picoseconds), PICOSECONDS_PER_HOUR)
-    return rounded(_EXACT.divide(cost, hours))
+    return rounded(_EXACT.divide(cost, hours), PRICE_QUANTUM)

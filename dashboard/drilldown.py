@@ -26,7 +26,9 @@ def line_choices(
     frame: pl.DataFrame, by: str, where: Mapping[str, str | None]
 ) -> dict[str, Behind]:
     """Label to calls of each line of `frame` that has some; `where` is what selected them all."""
-    with_calls = frame.filter(pl.col("line").is_in(["calls", UNATTRIBUTED]))
+    with_calls = frame.filter(
+        pl.col("line").is_in(["calls", UNATTRIBUTED]), pl.col("N").is_not_null()
+    )
     choices = {
         UNATTRIBUTED if value is None else value: Behind(where={**where, by: value})
         for value in with_calls[by]

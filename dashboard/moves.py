@@ -23,6 +23,7 @@ NAMES = {
     "tokens": "tokens a call priced by the token",
     "new": "lines that are new",
     "retired": "lines that are gone",
+    "replays": "replays on production's pools",
     "idle": "idle time",
 }
 
@@ -58,10 +59,10 @@ def _letter_moves(total: pl.DataFrame) -> dict[str, Decimal]:
 
 
 def _line_moves(lines: pl.DataFrame) -> dict[str, Decimal]:
-    """What has no letter: new and retired lines, idle time."""
+    """What has no letter: new and retired lines, replays, idle time."""
     return {
         kind: _sum(lines.filter(pl.col("line") == kind)["change"])
-        for kind in ("new", "retired", "idle")
+        for kind in ("new", "retired", "replays", "idle")
     }
 
 

@@ -159,7 +159,8 @@ def cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"
+        unsigned = abs(value) if value == 0 else value
+        return f"{value:,.0f}" if abs(value) >= 100_000 else f"{unsigned:,.6g}"
     if isinstance(value, Decimal):
         return _money_texts([value])[0]
     if isinstance(value, int):

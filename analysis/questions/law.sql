@@ -1,14 +1,17 @@
 -- name: law
 -- question: What did each group of calls cost, by which letters of C = p N (Tp + L Td) / B?
--- grain: a group and its basis (gpu, token); idle per pool; one line of unpriced calls
+-- grain: a group and its basis (gpu, token); idle per pool; what replays used of a pool of
+--   production, as unattributed without N; one line of unpriced calls
 -- unit: N calls; Tp_s s; L_tokens tokens; Td_s s per token; B calls at once per GPU; cost in
 --   currency
 -- params: $since and $until in nanoseconds or null, $first_quarter and $until_quarter in
 --   quarter-hours since 1970 or null; all half-open
--- nulls: a letter is null where no call began in the window or no output is known; cost is null
---   where no price is known
--- identity: price_per_gpu_hour / 3600 * N * (Tp_s + L_tokens * Td_s) / B = cost on each gpu line;
---   all lines add up to provisioned GPU-seconds times price plus the token costs
+-- nulls: a letter is null where no call began in the window or no output is known, and Td_s where
+--   their output is no token; gpu_seconds and cost stand there. cost is null where no price is
+-- identity: price_per_gpu_hour / 3600 * N * (Tp_s + L_tokens * Td_s) / B = cost on each gpu line of
+--   which all letters are known; all lines add up to provisioned GPU-seconds times price plus the
+--   token costs. Costs of a currency are rounded together, each down or up from its exact cost.
+--   Idle time of no more than a millionth of a second either way is 0
 
 -- The sums that the lines are made of, per cohort and rate: of calls in one scan, of charges from
 -- their stored sums by quarter-hour. A call is counted where its service begins, its seconds where

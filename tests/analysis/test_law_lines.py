@@ -263,3 +263,18 @@ def test_a_column_that_does_not_exist_is_refused_with_the_nearest(ledger_of: Led
         law(ledger, CONFIGURATION, by=("endpiont",))
     with pytest.raises(WrongQuestionError, match="did you mean 'team'"):
         law(ledger, CONFIGURATION, where={"teem": "x"})
+
+
+def test_a_window_that_decodes_without_tokens_says_so(ledger_of: LedgerOf) -> None:
+    """A call of before decodes into the window; the one that begins there has no output."""
+    calls = [
+        call("1", 890, 895, 950),
+        call("2", 960, 970, 970, visible_output_tokens=0),
+    ]
+    window = Window(since=MIDNIGHT + 900 * S, until=MIDNIGHT + 1800 * S)
+    ledger = ledger_of(calls, CONFIGURATION)
+    answer = law(ledger, CONFIGURATION, window=window)
+    row = next(row for row in answer.frame.to_dicts() if row["line"] == "calls")
+    assert [row[name] for name in ("N", "Tp_s", "L_tokens", "Td_s")] == [1, 10.0, 0.0, None]
+    assert (row["gpu_seconds"], row["cost"]) == (60.0, Decimal("0.06"))
+    assert any(note.startswith("Td is not defined on 1 line") for note in answer.notes)
