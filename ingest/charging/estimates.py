@@ -7,7 +7,8 @@ Estimated are
 
 - the first token of a call of which only start and end are known (`timing_source = 'span'`): its
   residence is split as `uncached input tokens x prefill pace : output tokens x decode pace`, and
-  by the whole pool's shares of prefill and decode where tokens are not known;
+  by the shares of prefill and decode where tokens are not known: those of the pool and model,
+  else of the pool;
 - start, first token and end of a call of which only arrival and token counts are known
   (`tokens`): both phases are laid out from arrival, without a queue. Without counts it has no
   charge;
