@@ -24,7 +24,7 @@ ORDERS = (
     "started_at", "cost", "gpu_seconds", "e2e_s", "input_tokens", "output_tokens", "unpriced",
 )  # fmt: skip
 """What calls may be sorted by: `started_at` from the earliest, `unpriced` those without a price
-first, the others from the largest."""
+first, then those with one in part, the others from the largest."""
 
 ALL_ROWS = 2**62
 INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
@@ -91,6 +91,12 @@ def _notes(frame: pl.DataFrame, window: Window, limit: int | None) -> tuple[str,
     notes = [f"window: {window.text()}"]
     if limit is not None and frame.height == limit:
         notes.append(f"the first {counted(limit, 'call')}; raise --limit for more")
+    partly = frame.filter(pl.col("cost_status") == "partly priced").height
+    if partly:
+        notes.append(
+            f"priced in part: {counted(partly, 'call')}; cost is of that part, unpriced_reason "
+            "tells the other"
+        )
     unpriced = frame.filter(pl.col("cost").is_null()).height
     if unpriced:
         notes.append(f"without a price: {counted(unpriced, 'call')}; unpriced_reason says why")

@@ -39,6 +39,15 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
     },
     # Whether a bound list holds a value.
     "is_among": {"duckdb": "list_contains({1}, {0})", "spark": "array_contains({1}, {0})"},
+    # Seconds as whole picoseconds, and a whole number that has room for a product of two.
+    "picoseconds": {
+        "duckdb": "cast(({0}) * 1e12 as bigint)",
+        "spark": "cast(round(({0}) * 1e12) as decimal(38, 0))",
+    },
+    "whole": {
+        "duckdb": "cast(({0}) as hugeint)",
+        "spark": "cast(({0}) as decimal(38, 0))",
+    },
     # A sum of seconds as whole picoseconds: the same whatever the order of the rows.
     "sum_picoseconds": {
         "duckdb": "cast(sum(cast(({0}) * 1e12 as bigint)) as decimal(38, 0))",

@@ -13,6 +13,9 @@ REMEDIES: Mapping[str, str] = {
         "configure it: in models of a [[pools]] entry, or as a [[token_prices]] entry"
     ),
     "its pool has no price": "configure price_per_gpu_hour in the [[pools]] entry of its pool",
+    "its pool has no price for a part of its time": (
+        "configure a [[pools]] entry of its pool whose from is before the call"
+    ),
     "its times are not known": "send its start and end: they place it in time and on a GPU",
     "its times contradict each other": "compare the clocks that stamped its start and its end",
     "its input tokens are not known": "send gen_ai.usage.input_tokens, or input_tokens",

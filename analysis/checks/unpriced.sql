@@ -1,14 +1,15 @@
 -- name: unpriced
--- question: Which calls have no price, and why?
+-- question: Which calls have no price, or none for a part of them, and why?
 -- grain: model and reason
 -- unit: calls
 -- params: none
 -- nulls: model is null where it is not known
--- identity: summed it is the calls without cost in ask calls
+-- identity: summed it is the calls of ask calls that are not priced, or partly
 with priced as (
     select
         h.call_no,
-        max(p.price_per_gpu_hour) as price_per_gpu_hour
+        max(p.price_per_gpu_hour) as price_per_gpu_hour,
+        count(p.price_per_gpu_hour) < count(*) as is_unpriced
     from charges as h
     inner join pools as p on h.rate_id = p.rate_id
     group by h.call_no
@@ -17,6 +18,7 @@ with priced as (
 select
     c.model,
     case
+        when p.price_per_gpu_hour is not null then 'its pool has no price for a part of its time'
         when p.call_no is not null then 'its pool has no price'
         when c.pool is not null and c.timing_quality = 'invalid'
             then 'its times contradict each other'
@@ -32,10 +34,13 @@ select
 from calls as c
 left join priced as p on c.call_no = p.call_no
 left join token_charges as t on c.call_no = t.call_no
-where t.call_no is null and p.price_per_gpu_hour is null
+where
+    t.call_no is null
+    and (p.price_per_gpu_hour is null or p.is_unpriced)
 group by
     c.model,
     case
+        when p.price_per_gpu_hour is not null then 'its pool has no price for a part of its time'
         when p.call_no is not null then 'its pool has no price'
         when c.pool is not null and c.timing_quality = 'invalid'
             then 'its times contradict each other'

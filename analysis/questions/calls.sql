@@ -7,9 +7,14 @@
 --   $conversation_id count; $trace_id and $call_id are null, or those that alone count;
 --   $ranked_by is a column to sort by, the largest first, 'started_at', the earliest first, or
 --   'unpriced', those without a price first; $most_rows rows at most
--- nulls: a duration is null where it was not observed nor charged, cost where no price is known
+-- nulls: a duration is null where it was not observed nor charged, cost where no price is known;
+--   where cost_status is 'partly priced' cost is that of the part that has a price, and
+--   unpriced_reason tells the part that has none
 -- identity: gpu_seconds = prefill_gpu_seconds + decode_gpu_seconds; summed over all calls it is
 --   the busy time of law
+
+-- Pieces of a call are added up in whole picoseconds and billionths of a price: the same bits
+-- whatever the order in which they were stored. Calls that rank alike go by call_id.
 with cohort_choice as (
     select explode($cohort_ids) as cohort_id
 ),
@@ -17,6 +22,7 @@ with cohort_choice as (
 selected as (
     select
         r.call_no,
+        r.call_id,
         r.cohort_id,
         coalesce(r.started_at, r.arrived_at, r.ended_at) as served_at,
         r.input_tokens,
@@ -36,8 +42,14 @@ selected as (
 ranking as (
     select
         c.call_no,
-        sum(c.prefill_gpu_seconds + c.decode_gpu_seconds) as gpu_seconds,
-        sum((c.prefill_gpu_seconds + c.decode_gpu_seconds) * p.price_per_gpu_hour) / 3600 as cost
+        sum(picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds)) as gpu_seconds,
+        cast(
+            sum(
+                whole(picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds))
+                * whole(cast(p.price_per_gpu_hour as decimal(38, 9)) * 1000000000)
+            ) as double
+        ) / 3.6e24 as cost,
+        count(p.price_per_gpu_hour) < count(*) as is_unpriced
     from charges as c
     inner join pools as p on c.rate_id = p.rate_id
     where $ranked_by in ('gpu_seconds', 'cost', 'unpriced')
@@ -46,7 +58,8 @@ ranking as (
     select
         t.call_no,
         null as gpu_seconds,
-        cast(t.token_cost as double) as cost
+        cast(t.token_cost as double) as cost,
+        false as is_unpriced
     from token_charges as t
     where $ranked_by in ('cost', 'unpriced')
 ),
@@ -59,30 +72,44 @@ chosen as (
         case $ranked_by
             when 'gpu_seconds' then r.gpu_seconds
             when 'cost' then r.cost
-            when 'unpriced' then case when r.cost is null then 1.0 else 0.0 end
+            when 'unpriced'
+                then
+                    case when r.cost is null then 2.0 when r.is_unpriced then 1.0 else 0.0 end
             when 'e2e_s' then s.e2e_s
             when 'input_tokens' then cast(s.input_tokens as double)
             when 'output_tokens' then cast(s.output_tokens as double)
         end desc nulls last,
         s.served_at asc nulls last,
-        s.call_no asc
+        s.call_id asc
     limit $most_rows
 ),
 
 spent as (
     select
         c.call_no,
-        sum(c.prefill_s) as prefill_s,
-        sum(c.decode_s) as decode_s,
-        sum(c.prefill_gpu_seconds) as prefill_gpu_seconds,
-        sum(c.decode_gpu_seconds) as decode_gpu_seconds,
+        cast(sum_picoseconds(c.prefill_s) as double) / 1e12 as prefill_s,
+        cast(sum_picoseconds(c.decode_s) as double) / 1e12 as decode_s,
+        cast(sum_picoseconds(c.prefill_gpu_seconds) as double) / 1e12 as prefill_gpu_seconds,
+        cast(sum_picoseconds(c.decode_gpu_seconds) as double) / 1e12 as decode_gpu_seconds,
         cast(
-            sum(
-                (c.prefill_gpu_seconds + c.decode_gpu_seconds)
-                * cast(p.price_per_gpu_hour as double)
-            ) / 3600 as decimal(38, 9)
+            sum_picoseconds(c.prefill_gpu_seconds) + sum_picoseconds(c.decode_gpu_seconds)
+            as double
+        ) / 1e12 as gpu_seconds,
+        cast(
+            cast(
+                sum(
+                    whole(picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds))
+                    * whole(cast(p.price_per_gpu_hour as decimal(38, 9)) * 1000000000)
+                ) as double
+            ) / 3.6e24 as decimal(38, 9)
         ) as gpu_cost,
-        max(p.currency) as currency
+        max(p.currency) as currency,
+        sum(
+            case
+                when p.price_per_gpu_hour is null
+                    then picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds)
+            end
+        ) / 1e12 as unpriced_gpu_seconds
     from charges as c
     inner join chosen as h on c.call_no = h.call_no
     inner join pools as p on c.rate_id = p.rate_id
@@ -124,7 +151,7 @@ select
         when r.timing_quality = 'ok' then (r.ended_at - r.first_token_at) / 1e9
     end as decode_s,
     case when r.timing_quality = 'ok' then (r.ended_at - r.arrived_at) / 1e9 end as e2e_s,
-    s.prefill_gpu_seconds + s.decode_gpu_seconds as gpu_seconds,
+    s.gpu_seconds,
     s.prefill_gpu_seconds,
     s.decode_gpu_seconds,
     case
@@ -136,9 +163,14 @@ select
     coalesce(s.currency, t.currency) as currency,
     case
         when coalesce(s.gpu_cost, t.token_cost) is null then 'unpriced'
+        when s.unpriced_gpu_seconds is not null then 'partly priced'
         else 'priced'
     end as cost_status,
     case
+        when s.gpu_cost is not null and s.unpriced_gpu_seconds is not null
+            then
+                'the pool has no price for ' || cast(round(s.unpriced_gpu_seconds, 6) as varchar)
+                || ' of its GPU-seconds'
         when coalesce(s.gpu_cost, t.token_cost) is not null then null
         when s.call_no is not null then 'the pool has no price'
         when r.pool is not null and r.timing_quality = 'invalid'
@@ -160,13 +192,18 @@ left join spent as s on r.call_no = s.call_no
 left join token_charges as t on r.call_no = t.call_no
 order by
     case $ranked_by
-        when 'gpu_seconds' then s.prefill_gpu_seconds + s.decode_gpu_seconds
+        when 'gpu_seconds' then s.gpu_seconds
         when 'cost' then cast(coalesce(s.gpu_cost, t.token_cost) as double)
         when 'unpriced'
-            then case when coalesce(s.gpu_cost, t.token_cost) is null then 1.0 else 0.0 end
+            then
+                case
+                    when coalesce(s.gpu_cost, t.token_cost) is null then 2.0
+                    when s.unpriced_gpu_seconds is not null then 1.0
+                    else 0.0
+                end
         when 'e2e_s' then (r.ended_at - r.arrived_at) / 1e9
         when 'input_tokens' then cast(r.input_tokens as double)
         when 'output_tokens' then cast(r.output_tokens as double)
     end desc nulls last,
     coalesce(r.started_at, r.arrived_at, r.ended_at) asc nulls last,
-    r.call_no asc
+    r.call_id asc

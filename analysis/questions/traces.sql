@@ -11,6 +11,9 @@
 -- nulls: cost is null where no call has a price or prices differ in currency; duration_s is null
 --   where no call tells both its begin and its end
 -- identity: summed over all traces, gpu_seconds is that of the calls that belong to a trace
+
+-- Pieces of calls are added up in whole picoseconds and billionths of a price, so that the order in
+-- which they were stored changes no bit. Of calls that begin at once, the first by call_id.
 with cohort_choice as (
     select explode($cohort_ids) as cohort_id
 ),
@@ -18,6 +21,7 @@ with cohort_choice as (
 selected as (
     select
         r.call_no,
+        r.call_id,
         r.trace_id,
         c.endpoint,
         c.team,
@@ -39,10 +43,12 @@ selected as (
 spent as (
     select
         c.call_no,
-        sum(c.prefill_gpu_seconds + c.decode_gpu_seconds) as gpu_seconds,
+        sum(picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds)) as gpu_ps,
         sum(
-            (c.prefill_gpu_seconds + c.decode_gpu_seconds) * cast(p.price_per_gpu_hour as double)
-        ) / 3600 as cost,
+            whole(picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds))
+            * whole(cast(p.price_per_gpu_hour as decimal(38, 9)) * 1000000000)
+        ) as price_ps,
+        cast(null as decimal(38, 9)) as token_cost,
         max(p.currency) as currency
     from charges as c
     inner join selected as s on c.call_no = s.call_no
@@ -51,8 +57,9 @@ spent as (
     union all
     select
         t.call_no,
-        null as gpu_seconds,
-        cast(t.token_cost as double) as cost,
+        null as gpu_ps,
+        null as price_ps,
+        t.token_cost,
         t.currency
     from token_charges as t
     inner join selected as s on t.call_no = s.call_no
@@ -61,14 +68,19 @@ spent as (
 by_trace as (
     select
         s.trace_id,
-        min_by(s.endpoint, s.begun_at) as endpoint,
-        min_by(s.team, s.begun_at) as team,
+        min_by(s.endpoint, (s.begun_at, s.call_id)) as endpoint,
+        min_by(s.team, (s.begun_at, s.call_id)) as team,
         count(*) as call_count,
         sum(case when s.status <> 'ok' then 1 else 0 end) as failed_count,
         min(s.begun_at) as started_at,
         (max(s.ended_at) - min(s.begun_at)) / 1e9 as duration_s,
-        sum(p.gpu_seconds) as gpu_seconds,
-        case when count(distinct p.currency) = 1 then sum(p.cost) end as cost,
+        cast(sum(p.gpu_ps) as double) / 1e12 as gpu_seconds,
+        case
+            when count(distinct p.currency) = 1
+                then
+                    coalesce(cast(sum(p.price_ps) as double) / 3.6e24, 0.0)
+                    + coalesce(cast(sum(p.token_cost) as double), 0.0)
+        end as cost,
         case when count(distinct p.currency) = 1 then max(p.currency) end as currency
     from selected as s
     left join spent as p on s.call_no = p.call_no

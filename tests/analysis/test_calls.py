@@ -1,7 +1,9 @@
 """Calls one by one: phases, GPU-seconds, money, and why there is none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -9,8 +11,10 @@ import pytest
 from analysis.calls import calls
 from analysis.errors import WrongQuestionError
 from analysis.law import law
+from analysis.row_checks import unpriced_calls
 from ingest.config import Configuration, Pool, TokenPrice
 from ingest.ledger import Ledger
+from tests.analysis.conftest import deliver_calls
 
 LedgerOf = Callable[..., Ledger]
 
@@ -123,3 +127,81 @@ def test_an_order_that_does_not_exist_is_refused(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call("1", 0, 1, 4)], CONFIGURATION)
     with pytest.raises(WrongQuestionError, match="did you mean 'started_at'"):
         calls(ledger, CONFIGURATION, order="started")
+
+
+def in_any_order(
+    ledger_of: LedgerOf, given: Sequence[dict[str, Any]], **asked: Any
+) -> list[list[dict[str, Any]]]:
+    """The answers of ledgers to which the calls came one by one, in every order."""
+    answers = []
+    for order in permutations(given):
+        ledger = ledger_of([], CONFIGURATION)
+        for one in order:
+            deliver_calls(ledger, [one], CONFIGURATION)
+        answers.append(calls(ledger, CONFIGURATION, **asked).frame.to_dicts())
+    return answers
+
+
+@pytest.mark.parametrize("order", ["started_at", "cost", "gpu_seconds", "input_tokens"])
+def test_calls_that_rank_alike_are_listed_alike_whoever_came_first(
+    ledger_of: LedgerOf, order: str
+) -> None:
+    given = [call(name, 0, 1, 4, endpoint=f"/{name}") for name in "abc"]
+    answers = in_any_order(ledger_of, given, order=order, limit=2)
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_call_of_many_pieces_has_the_same_bits_whoever_came_first(ledger_of: LedgerOf) -> None:
+    """Three calls over hours, each cut at quarter-hours into pieces of thirds and sevenths."""
+    given = [
+        call("c", 0.1, 1.7, 9000.3),
+        call("d", 611.37, 1511.2, 8111.9, replica=None),
+        call("e", 1207.7, 1999.1, 7000.013, replica=None),
+    ]
+    answers = in_any_order(ledger_of, given)
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_pieces_of_a_call_add_up_in_whole_picoseconds(ledger_of: LedgerOf) -> None:
+    """Ten pieces of which the doubles, added up one by one, miss the sum by a bit."""
+    ledger = ledger_of([call("1", 0.1, 0.3, 9000.7)], CONFIGURATION)
+    row = calls(ledger, CONFIGURATION).frame.row(0, named=True)
+    assert (row["prefill_s"], row["decode_s"]) == (0.2, 9000.4)
+    assert (row["prefill_gpu_seconds"], row["decode_gpu_seconds"]) == (0.2, 9000.4)
+
+
+@pytest.fixture(scope="module")
+def partly(ledger_of: LedgerOf) -> tuple[Ledger, Configuration]:
+    """A call of 3 s whose pool has a price from its second second on, and a whole one after."""
+    configuration = Configuration(
+        pools=(
+            Pool(
+                name="a",
+                price_per_gpu_hour=Decimal("3.60"),
+                effective_from=datetime(2026, 10, 5, 0, 0, 1, tzinfo=UTC),
+            ),
+        )
+    )
+    return ledger_of([call("1", 0, 1, 3), call("2", 10, 11, 12)], configuration), configuration
+
+
+def test_a_call_of_which_a_part_has_no_price_says_which(
+    partly: tuple[Ledger, Configuration],
+) -> None:
+    answer = calls(*partly, order="unpriced")
+    names = ("cost_status", "cost", "gpu_seconds", "unpriced_reason")
+    assert answer.frame.select(names).rows() == [
+        (
+            "partly priced",
+            Decimal("0.002"),
+            3.0,
+            "the pool has no price for 1.0 of its GPU-seconds",
+        ),
+        ("priced", Decimal("0.002"), 2.0, None),
+    ]
+    assert any(note.startswith("priced in part: 1 call;") for note in answer.notes)
+
+
+def test_check_counts_a_call_that_is_priced_in_part(partly: tuple[Ledger, Configuration]) -> None:
+    rows = unpriced_calls(partly[0].connection).rows()
+    assert rows == [(None, "its pool has no price for a part of its time", 1)]
