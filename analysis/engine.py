@@ -268,8 +268,8 @@ def _notes(frame: pl.DataFrame) -> tuple[str, ...]:
     if not unplaced.is_empty():
         engines = unplaced.select(ENGINE_FILTERS).unique().height
         notes.append(
-            f"no calls to hold against {counted(engines, 'engine')}: no pool of the ledger's calls "
-            "is known for it; a label or mark pool=NAME tells it"
+            f"no calls to hold against {counted(engines, 'engine')}: the ledger has none of its "
+            "pool, nor of its model; a label or mark pool=NAME tells the pool"
         )
     resets = int(frame["resets"].sum() or 0)
     if resets:

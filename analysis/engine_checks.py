@@ -24,20 +24,26 @@ TOKENS = "tokens of calls beside those that engines counted"
 def engine_findings(ledger: Ledger) -> Iterator[Finding]:
     """A verdict on B, and the share of the engines' tokens that calls tell; one each."""
     rows = engine(ledger, window=Window()).frame.to_dicts()
-    yield _batch([row for row in rows if row["B_ratio"] is not None])
+    yield _batch([row for row in rows if row["B_ratio"] is not None], of=len(rows))
     yield _tokens([row for row in rows if row["call_output_tokens"] is not None])
 
 
-def _batch(rows: Sequence[dict[str, Any]]) -> Finding:
+def _batch(rows: Sequence[dict[str, Any]], *, of: int) -> Finding:
     judged = [row for row in rows if row["busy_samples"] >= LEAST_BUSY_SAMPLES]
     wrong = [row for row in judged if abs(row["B_ratio"] - 1) > B_TOLERANCE_RATIO]
     if not judged:
-        seldom = f"{counted(len(rows), 'engine')} with calls beside, none seen busy "
-        told = f"{seldom}{LEAST_BUSY_SAMPLES} times" if rows else "no metrics of an engine"
-        return Finding(check=BATCH, result="told", evidence=told)
+        return Finding(check=BATCH, result="told", evidence=_unjudged(len(rows), of))
     named = "; ".join(_difference(row) for row in wrong or judged)
     limit = f"at most {B_TOLERANCE_RATIO:.0%} apart is held for the same"
     return verdict(BATCH, not wrong, f"{named}; {limit}")
+
+
+def _unjudged(with_calls: int, engines: int) -> str:
+    """Why no engine is judged."""
+    if engines == 0:
+        return "no metrics of an engine"
+    found = f"{counted(engines, 'engine')}, {with_calls} with calls beside"
+    return f"{found}; none of these seen busy {LEAST_BUSY_SAMPLES} times" if with_calls else found
 
 
 def _difference(row: dict[str, Any]) -> str:

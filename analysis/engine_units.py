@@ -1,13 +1,13 @@
 """Which calls an engine's own metrics are to be held against.
 
 Owns the way from the labels of a series to a pool and a replica. Refuses to guess: an engine of
-which neither is told, and whose model is in no pool or in several, is in no pool, and no calls are
-held against it.
+which neither a pool nor a model is known has no calls held against it.
 
 - The pool is what a label `pool` or the scrape says; else that of the calls that name the engine's
   instance, or its pod, as their replica; else the one in which the calls of its model are.
 - Replicas are told apart where every call of the pool names one, and every engine of the pool is
   one of those. Else the engines of the pool are one unit.
+- Where no pool is known, the calls are those of the model that are in no pool either.
 """
 
 from collections.abc import Mapping
@@ -19,6 +19,9 @@ import polars as pl
 from analysis.selection import PRODUCTION, read_cohorts
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
+
+MODEL_KEY = "\0model "
+"""What begins the key of a model in no pool; no name of a pool does."""
 
 REPLICA_LABELS = (
     "instance",
@@ -48,7 +51,8 @@ class Place:
 class Unit:
     """Engines whose metrics are held together against the same calls; `places` are their numbers.
 
-    `pool_number` numbers the pools of `Units`; None where no pool is known.
+    `pool_number` numbers the pools of `Units`, and the models of calls in no pool; None where the
+    engine is of neither.
     """
 
     engine: str
@@ -61,7 +65,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """All places and units of a ledger, and of which pool each cohort of production calls is."""
+    """All places and units of a ledger; `cohort_pools` has the pool number of each cohort."""
 
     places: tuple[Place, ...]
     units: tuple[Unit, ...]
@@ -95,47 +99,59 @@ def read_units(connection: Connection) -> Units:
     """The engines of the ledger and the calls that are held against each."""
     series = run_question(connection, question_named("engine_series"))
     replicas = run_question(connection, question_named("engine_replicas"))
-    cohorts = read_cohorts(connection, {"origin": PRODUCTION}).filter(pl.col("pool").is_not_null())
-    pools = _Pools.of(cohorts, replicas)
+    cohorts = read_cohorts(connection, {"origin": PRODUCTION})
+    pools = _Pools.of(cohorts.filter(pl.col("pool").is_not_null()), replicas)
     places = [_place(rows, pools) for rows in _places(series)]
     merged = {place.pool for place in places if place.replica is None}
     by_replica = pools.named - merged
     places = [
         place if place.pool in by_replica else replace(place, replica=None) for place in places
     ]
-    grouped: dict[tuple[str, str | None, str | None, str | None], list[int]] = {}
+    grouped: dict[tuple[str | None, str | None], list[int]] = {}
     for number, place in enumerate(places):
-        model = place.model if place.pool is None else None
-        alone = place.instance if place.pool is None else None
-        key = (place.engine, place.pool, place.replica or alone, model)
-        grouped.setdefault(key, []).append(number)
-    numbers = {pool: number for number, pool in enumerate(sorted(pools.all))}
+        whose = (_pool_key(place.pool, place.model), place.replica or _alone(place))
+        grouped.setdefault(whose, []).append(number)
+    keys = {
+        cohort_id: key
+        for cohort_id, pool, model in cohorts.select("cohort_id", "pool", "model").iter_rows()
+        if (key := _pool_key(pool, model)) is not None
+    }
+    numbers = {key: number for number, key in enumerate(sorted(set(keys.values())))}
     return Units(
         places=tuple(places),
         units=tuple(
             Unit(
-                engine=engine,
-                pool=pool,
-                replica=replica,
+                engine=", ".join(sorted({places[number].engine for number in members})),
+                pool=places[members[0]].pool,
+                replica=places[members[0]].replica,
                 model=_one({places[number].model for number in members}),
                 places=tuple(members),
-                pool_number=None if pool is None else numbers.get(pool),
+                pool_number=None if key is None else numbers.get(key),
             )
-            for (engine, pool, replica, _), members in grouped.items()
+            for (key, _), members in grouped.items()
         ),
-        cohort_pools={
-            cohort_id: numbers[pool]
-            for cohort_id, pool in cohorts.select("cohort_id", "pool").iter_rows()
-        },
+        cohort_pools={cohort_id: numbers[key] for cohort_id, key in keys.items()},
         by_replica=tuple(numbers[pool] for pool in sorted(by_replica)),
     )
+
+
+def _pool_key(pool: str | None, model: str | None) -> str | None:
+    """What tells the calls of one pool, or of one model in no pool, from others."""
+    if pool is not None:
+        return pool
+    return None if model is None else MODEL_KEY + model
+
+
+def _alone(place: Place) -> str | None:
+    """The instance of an engine of which nothing else is known, engine and all."""
+    is_known = place.pool is not None or place.model is not None
+    return None if is_known else f"{place.engine} {place.instance or ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pools:
     """The pools of the calls: of a model, of a replica, and those whose calls all name theirs."""
 
-    all: frozenset[str]
     named: frozenset[str]
     of_model: Mapping[str, frozenset[str]]
     of_replica: Mapping[str, frozenset[str]]
@@ -156,7 +172,6 @@ class _Pools:
                 of_replica.setdefault(replica, set()).add(pool)
         known = frozenset(cohorts["pool"].to_list())
         return _Pools(
-            all=known,
             named=known - silent,
             of_model={model: frozenset(pools) for model, pools in of_model.items()},
             of_replica={replica: frozenset(pools) for replica, pools in of_replica.items()},

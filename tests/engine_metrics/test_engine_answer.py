@@ -172,6 +172,38 @@ def test_an_engine_of_which_no_pool_is_known_is_held_against_nothing(
     assert (told["pool"], told["B_calls"]) == ("chat", 1.0)
 
 
+def test_without_a_configured_pool_it_is_that_of_the_model(
+    ledger_of: LedgerOf, text_of: TextOf
+) -> None:
+    other = call("o", 0, 10, 30, model="another")
+    row = one(ledger_of([A, B, other], [text_of(SCRAPES, BEGIN, HERE)], Configuration()))
+    assert (row["pool"], row["model"]) == ("llama", "llama")
+    assert (row["B_ratio"], row["call_input_tokens"]) == (pytest.approx(1.0), 300.0)
+
+
+def test_calls_in_no_pool_are_held_against_engines_of_their_model(
+    ledger_of: LedgerOf, text_of: TextOf
+) -> None:
+    rented = {"model": "grok-3", "provider": "x-ai", "timing_source": "span", "replica": None}
+    text = text_of(SCRAPES, BEGIN, HERE).replace("llama", "grok-3")
+    row = one(ledger_of([A | rented, B | rented, A], [text], Configuration()))
+    assert (row["pool"], row["replica"], row["model"]) == (None, None, "grok-3")
+    assert row["call_input_tokens"] == 300.0
+
+
+def test_engines_of_two_kinds_in_one_pool_are_added_up(
+    ledger_of: LedgerOf, text_of: TextOf
+) -> None:
+    texts = [
+        text_of({0: [f"{name} 1"], 30: [f"{name} 0"]}, BEGIN, f" pool=chat instance={name[:4]}")
+        for name in ("vllm:num_requests_running", "sglang:num_running_reqs")
+    ]
+    calls = [A | {"replica": None}, call("c", 0, 10, 30, replica=None)]
+    row = one(ledger_of(calls, texts, CHAT))
+    assert (row["engine"], row["sampled_s"]) == ("sglang, vllm", 60.0)
+    assert (row["B_engine"], row["B_calls"]) == (1.0, 1.0)
+
+
 def test_cached_tokens_of_llama_cpp_are_beside_those_that_it_computed(
     ledger_of: LedgerOf, text_of: TextOf
 ) -> None:

@@ -83,7 +83,7 @@ def test_an_engine_that_was_seldom_seen_busy_is_not_judged(
     ledger = ledger_of(calls(59, 1), [text_of(scrapes(59, 2), BEGIN)], CHAT)
     assert found(ledger)[BATCH] == (
         "told",
-        "1 engine with calls beside, none seen busy 60 times",
+        "1 engine, 1 with calls beside; none of these seen busy 60 times",
     )
 
 
