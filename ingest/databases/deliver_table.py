@@ -6,8 +6,8 @@ others where they are no more what was read.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
@@ -230,14 +230,7 @@ class TableDelivery:
             return rejected(self.reading.position(row), error, row)
 
     def _count(self, counts: DeliveryCounts) -> None:
-        mine = self.counts
-        self.counts = DeliveryCounts(
-            read=mine.read + counts.read,
-            new=mine.new + counts.new,
-            duplicate=mine.duplicate + counts.duplicate,
-            rejected=mine.rejected + counts.rejected,
-            conflict=mine.conflict + counts.conflict,
-        )
+        self.counts = _together(self.counts, counts)
         if self.progress is not None:
             self.progress(self.source, self.counts)
         for found in reject_reasons(self.ledger.connection) if counts.rejected else []:
@@ -265,3 +258,18 @@ class TableDelivery:
                 f'say [table] namespace = "{namespace}", if they are others give them a name of '
                 "their own there",
             )
+
+
+def _together(first: DeliveryCounts, second: DeliveryCounts) -> DeliveryCounts:
+    """The counts of two deliveries as those of one."""
+    names = [each.name for each in fields(DeliveryCounts)]
+    return DeliveryCounts(
+        **{name: _plus(getattr(first, name), getattr(second, name)) for name in names}
+    )
+
+
+def _plus(first: Any, second: Any) -> Any:
+    """The sum of two counts, or of each of several by name."""
+    if isinstance(first, Mapping):
+        return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
+    return first + second

@@ -64,6 +64,12 @@ class Snapshot:
             yield
         except SQLAlchemyError as error:
             raise told(self.address, error) from None
+        except UnicodeDecodeError as error:
+            raise DatabaseSourceError(
+                self.address,
+                f"a text is not in the encoding that the database names ({error.reason}); "
+                "leave its column out of the mapping, or read from a view without it",
+            ) from None
 
 
 @contextmanager
@@ -109,8 +115,14 @@ def _begin(connection: Connection) -> None:
     elif name in {"mysql", "mariadb"}:
         connection.execution_options(isolation_level="REPEATABLE READ")
     elif name == "sqlite":
+        _driven(connection).text_factory = _text
         connection.exec_driver_sql("pragma query_only = on")
         connection.exec_driver_sql("begin")
+
+
+def _text(raw: bytes) -> str:
+    """A text of SQLite, which stores whatever it is given."""
+    return raw.decode("utf-8", "replace")
 
 
 def _driven(connection: Connection) -> Any:

@@ -149,6 +149,34 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert in_the_ledger(door) == 7
 
 
+def test_a_server_that_goes_away_is_told_and_what_was_taken_stays(
+    logs: Any, door: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver_table, "STRETCH_ROWS", 200)
+    logs.insert_all(
+        *(logs.row(f"r{n}", f"{n // 60:02}:{n % 60:02}:00", spend=0.5) for n in range(1000))
+    )
+    keep = deliver_table.keep_delivery
+    first = iter([True])
+
+    def losing(*given: Any) -> None:
+        if next(first, False):
+            logs.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity "
+                "where datname = current_database() and pid <> pg_backend_pid()"
+            )
+        keep(*given)
+
+    monkeypatch.setattr(deliver_table, "keep_delivery", losing)
+    said = door.refused(logs.url)
+    assert "what was taken already is not taken twice" in said
+    taken = in_the_ledger(door)
+    assert 200 <= taken < 1000
+    read, new, rejected, conflict = door.deliver(logs.url)
+    assert (new, rejected, conflict) == (1000 - taken, 0, 0)
+    assert read < 1000
+
+
 def test_what_is_written_during_a_run_belongs_to_the_next(
     logs: Any, door: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,6 +265,13 @@ def test_times_in_nanoseconds_are_not_summed(file: File, door: Any) -> None:
     assert door.deliver(file.url, mapping=mapping) == (20, 0, 0, 1)
 
 
+def test_bytes_that_are_no_text_end_no_reading(file: File, door: Any) -> None:
+    file.insert(one(1, "2026-10-01 09:00:00"), one(2, "2026-10-01 12:00:00"))
+    file.execute("update requests set tenant = cast(x'61ff62' as text) where id = 2")
+    assert door.deliver(file.url, mapping=requests()) == (2, 2, 0, 0)
+    assert door.calls("tenant") == [("acme",), ("a\N{REPLACEMENT CHARACTER}b",)]
+
+
 def test_a_view_is_read_like_a_table(file: File, door: Any) -> None:
     file.insert(one(1, "2026-10-01 09:00:00"), one(2, "2026-10-01 12:00:00", "failed"))
     file.execute("create view answered as select * from requests where state = 'done'")
