@@ -102,6 +102,9 @@ class Scraping:
             scrape = Scrape(instance=target.replica, pool_reported=target.pool)
             taken, stored = self._reception.take_scrape(body, scrape, DOOR)
             stored.result(STORE_TIMEOUT_S)
+        except httpx.HTTPStatusError as error:  # its text has the URL, password and all
+            self._note(target, f"the answer is {error.response.status_code}", "failed")
+            return
         except (httpx.HTTPError, OSError, ValueError) as error:
             self._note(target, f"{type(error).__name__}: {error}", "failed")
             return

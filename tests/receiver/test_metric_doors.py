@@ -111,7 +111,7 @@ def test_engines_are_scraped_and_one_that_does_not_answer_is_told(
 ) -> None:
     receiver = start(
         *("--scrape", f"chat/cpu-0=http://{engine_address}"),
-        *("--scrape", f"http://{engine_address}/nothing"),
+        *("--scrape", f"http://user:secret@{engine_address}/nothing"),
         *("--scrape-every", "0.2"),
     )
     deadline = time.monotonic() + WAIT_S
@@ -119,7 +119,7 @@ def test_engines_are_scraped_and_one_that_does_not_answer_is_told(
         assert time.monotonic() < deadline
         time.sleep(0.1)
     assert list(trouble) == [engine_address]
-    assert "404" in trouble[engine_address]
+    assert trouble[engine_address] == "the answer is 404"
     receiver.stop()
     found = samples_in(receiver.ledger_path)
     assert set(found) == {("running_calls", "cpu-0", "chat", 1.0)}
