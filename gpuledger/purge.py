@@ -82,6 +82,13 @@ def purge_rows(  # noqa: PLR0913, PLR0917 - one parameter an option
             f"{done.size_after:,} now",
             err=True,
         )
+    if done.left_count:
+        click.echo(
+            f"{done.left_count:,} requests in {ledger_path}.inbox could not be taken into the "
+            "ledger and were not purged; look at the receiver's log, or remove that file",
+            err=True,
+        )
+        return ExitCode.CHECK_FAILED
     return ExitCode.DONE
 
 

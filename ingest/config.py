@@ -11,12 +11,18 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
 from ingest.config_file import read_toml
-from ingest.config_values import refuse_wrong_values, shown, struct_inside
+from ingest.config_retention import refuse_unknown_ages
+from ingest.config_values import (
+    refuse_large_replicas,
+    refuse_unknown_zone,
+    refuse_wrong_values,
+    shown,
+    struct_inside,
+)
 from ingest.errors import ConfigurationError
 
 Money = Decimal
@@ -136,19 +142,6 @@ MAPPABLE_COLUMNS = (
 """Columns of a call that `[map]` may fill; the values are `resource.NAME` or `attribute.NAME`."""
 
 
-RETENTION_TABLES = (
-    "contents",
-    "spans",
-    "tool_runs",
-    "retrievals",
-    "rejects",
-    "engine_samples",
-    "deliveries",
-    "calls",
-)
-"""Tables whose rows `[retention]` may give an age, in the order in which they go."""
-
-_AGE = re.compile(r"[1-9]\d{0,4}[dh]")
 _MEMORY = re.compile(r"(?=.*[1-9])\d+(\.\d+)? ?(([KMGT]i?)?B|%)", re.IGNORECASE)
 
 
@@ -162,7 +155,7 @@ def load_configuration(path: Path | None) -> Configuration:
     raw = read_toml(path)
     _refuse_unknown_keys(raw, Configuration, str(path), "")
     _refuse_unmappable(raw.get("map"), path)
-    _refuse_unknown_ages(raw.get("retention"), path)
+    refuse_unknown_ages(raw.get("retention"), str(path))
     refuse_wrong_values(raw, Configuration, str(path))
     configuration = msgspec.convert(raw, Configuration, strict=True)
     _refuse_contradictions(configuration, path)
@@ -213,28 +206,18 @@ def _refuse_unmappable(columns: object, path: Path) -> None:
             raise ConfigurationError(f"{path}: [map] cannot fill {column!r}; {hint}")
 
 
-def _refuse_unknown_ages(tables: object, path: Path) -> None:
-    if not isinstance(tables, Mapping):
-        return
-    for table, age in tables.items():
-        if table not in RETENTION_TABLES:
-            hint = _hint(table, RETENTION_TABLES, is_inside=True)
-            raise ConfigurationError(f"{path}: [retention] knows no table {table!r}; {hint}")
-        if isinstance(age, str) and not _AGE.fullmatch(age):
-            raise ConfigurationError(
-                f"{path}: retention.{table} is {shown(age)}; it must be an age in days or hours, "
-                'such as "90d" or "12h"'
-            )
-
-
 def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
-    _refuse_unknown_zone(configuration.timezone, path)
+    refuse_unknown_zone(configuration.timezone, str(path))
     if not _MEMORY.fullmatch(configuration.memory_limit):
         raise ConfigurationError(
             f"{path}: memory_limit is {shown(configuration.memory_limit)}; "
             'it must be a size, such as "4GB" or "512MiB"'
         )
     _refuse_impossible_amounts(configuration, path)
+    refuse_large_replicas(
+        ((pool.gpus_per_replica, pool.price_per_gpu_hour) for pool in configuration.pools),
+        str(path),
+    )
     _refuse_pools_of_one_instant(configuration.pools, path)
     for column, sources in configuration.map.items():
         for source in sources:
@@ -266,15 +249,6 @@ def _refuse_pools_of_one_instant(pools: Sequence[Pool], path: Path) -> None:
                     "or give the pool that takes it over a later 'from'. Calls of a model that "
                     "several pools serve at once have to name their pool: see [map] pool"
                 )
-
-
-def _refuse_unknown_zone(name: str, path: Path) -> None:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        near = difflib.get_close_matches(name, sorted(available_timezones()), n=1, cutoff=0.7)
-        hint = f"did you mean {near[0]!r}?" if near else "use a name such as Asia/Tokyo"
-        raise ConfigurationError(f"{path}: timezone {name!r} is unknown; {hint}") from None
 
 
 def _refuse_impossible_amounts(configuration: Configuration, path: Path) -> None:

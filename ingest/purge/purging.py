@@ -15,7 +15,7 @@ from ingest.ledger import open_for_writing
 from ingest.purge.removal import Removed, purge_ledger
 from ingest.purge.rewriting import rewrite, rewrite_inbox
 from ingest.receiver.inbox import Inbox, inbox_path
-from ingest.receiver.settle import Settler
+from ingest.receiver.settle import MAX_FAILURES, Settler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +30,15 @@ class Purge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """What went, or would go, and the size of the ledger's file before and after, in bytes."""
+    """What went, or would go, and the size of the ledger's file before and after, in bytes.
+
+    `left_count` is of requests in the receiver's inbox that the ledger cannot take: not purged.
+    """
 
     removed: tuple[Removed, ...]
     size_before: int
     size_after: int
+    left_count: int = 0
 
 
 class _DryRunError(Exception):
@@ -49,15 +53,16 @@ def purge(path: Path, asked: Purge, configuration: Configuration) -> Purged:
     if not path.exists():
         raise LedgerMissingError(f"no ledger at {path}; name another with --ledger")
     size_before = path.stat().st_size
-    if not asked.is_dry_run:
-        _settle_inbox(path, configuration)
+    left_count = 0 if asked.is_dry_run else _settle_inbox(path, configuration)
     removed = _removed(path, asked, configuration)
     if asked.is_dry_run:
         return Purged(removed=removed, size_before=size_before, size_after=size_before)
     size_after = rewrite(path, memory_limit=configuration.memory_limit)
     if inbox_path(path).exists():
         rewrite_inbox(inbox_path(path))
-    return Purged(removed=removed, size_before=size_before, size_after=size_after)
+    return Purged(
+        removed=removed, size_before=size_before, size_after=size_after, left_count=left_count
+    )
 
 
 def _removed(path: Path, asked: Purge, configuration: Configuration) -> tuple[Removed, ...]:
@@ -78,9 +83,16 @@ def _removed(path: Path, asked: Purge, configuration: Configuration) -> tuple[Re
     return tuple(removed)
 
 
-def _settle_inbox(path: Path, configuration: Configuration) -> None:
-    """Take what the receiver has acknowledged into the ledger: what waits is purged with it."""
+def _settle_inbox(path: Path, configuration: Configuration) -> int:
+    """Take what the receiver has acknowledged into the ledger: what waits is purged with it.
+
+    Returns the requests that the ledger could not take, and that stay where they are.
+    """
     waiting = inbox_path(path)
-    if waiting.exists():
-        with Inbox(waiting, max_bytes=0) as inbox:
-            Settler(path, inbox, configuration).settle()
+    if not waiting.exists():
+        return 0
+    with Inbox(waiting, max_bytes=0) as inbox:
+        settler = Settler(path, inbox, configuration)
+        while inbox.waiting(max_bytes=0, max_records=0, max_failures=MAX_FAILURES):
+            settler.settle()
+        return inbox.failed_count(MAX_FAILURES)

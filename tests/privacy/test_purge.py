@@ -17,7 +17,7 @@ from ingest.deliver import deliver_paths
 from ingest.errors import ConfigurationError
 from ingest.ledger import copy_ledger, open_for_reading, open_for_writing
 from ingest.purge import Purge, cutoffs, purge
-from ingest.receiver.inbox import Inbox, inbox_path
+from ingest.receiver.inbox import Arrival, Inbox, inbox_path
 from ingest.receiver.intake import JSON
 from ingest.receiver.reception import Limits, Reception
 from ingest.receiver.signals import TRACES
@@ -263,23 +263,31 @@ def test_charges_after_a_purge_are_those_of_before(path: Path) -> None:
     assert rows(path, CHARGES) == was
 
 
-def test_what_waits_in_the_inbox_is_taken_first_and_its_bytes_go(path: Path) -> None:
-    body = json.dumps(
-        {"resourceSpans": [{"scopeSpans": [{"spans": [chat(9, OLD, "waiting-user")]}]}]}
-    ).encode()
+def wait_in_inbox(path: Path, user: str, *, with_damage: bool = False) -> None:
+    """Have a request with a call of `user` acknowledged, behind one that cannot be taken."""
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [chat(9, OLD, user)]}]}]})
     with Inbox(inbox_path(path), max_bytes=2**30) as inbox:
         meter = MeterProvider().get_meter("test")
         reception = Reception(POOLS, inbox, Limits(), meter, clock=lambda: NOW)
-        _, stored = reception.take(TRACES, body, JSON, "OTLP/HTTP")
+        if with_damage:
+            damaged = {"received_at": NOW, "door": "OTLP/HTTP", "format_name": "otlp-json"}
+            inbox.put(Arrival(**damaged, checksum="", record_count=1, content=b"damaged"))
+        _, stored = reception.take(TRACES, body.encode(), JSON, "OTLP/HTTP")
         stored.result(timeout=60)
+
+
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_what_waits_in_the_inbox_is_taken_first_and_its_bytes_go(path: Path, damaged: int) -> None:
+    wait_in_inbox(path, "waiting-user", with_damage=bool(damaged))
     done = purge(path, Purge(before={}, users=("waiting-user",)), POOLS)
     assert {row.table: row.rows for row in done.removed if row.rows} == {
         "contents": 1,
         "spans": 1,
         "calls": 1,
     }
+    assert done.left_count == damaged
     with sqlite3.connect(inbox_path(path)) as connection:
-        assert connection.execute("select count(*) from arrivals").fetchall() == [(0,)]
+        assert connection.execute("select count(*) from arrivals").fetchall() == [(damaged,)]
     for file in path.parent.glob("l.duckdb*"):
         assert b"waiting-user" not in file.read_bytes()
 
