@@ -27,6 +27,7 @@ from ingest.calls.runs import DOCUMENTS_PREFIX
 from ingest.calls.texts import TOOLS_PREFIX
 from ingest.config import Configuration
 from ingest.counting.kept import counted_spans
+from ingest.counting.of_record import counted_call
 from ingest.masking.records import masking_of
 from ingest.records import Call, Json, Reject, Sample, Span, SpanEvent
 
@@ -101,9 +102,12 @@ class Redaction:
     def calls(self, calls: Sequence[Call]) -> Sequence[Call]:
         """`calls` in their order, without the text that may not be stored."""
         counts: Counter[str] = Counter()
-        masked = self._masking.calls([self.call(call) for call in calls], counts)
+        masked = self._masking.calls([self._call(call) for call in calls], counts)
         self._count(counts)
         return masked
+
+    def _call(self, call: Call) -> Call:
+        return self.call(counted_call(call, self.configuration))
 
     def call(self, call: Call) -> Call:
         """`call` without prompt and completion where they may not be stored; a hash stands for

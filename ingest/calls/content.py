@@ -55,6 +55,11 @@ def _nameless(messages: list[Message] | None) -> list[Message] | None:
     return [{key: message[key] for key in message if key != "name"} for message in messages]
 
 
+def messages_of(text: str | None, role: str) -> list[Message] | None:
+    """The messages in `text` as a record has it: JSON of them, or plain text of `role`."""
+    return _messages(text, role) or None
+
+
 def _content(
     span: Span, known: ContentNames, names: ContentNames, role: str
 ) -> list[Message] | None:

@@ -30,7 +30,7 @@ MAX_CHARACTERS = 8_000_000
 TOOLS_PREFIX = "llm.tools."
 ID_SPACE = "token ids"
 MAX_TOKEN_ID = 2**31
-_PLAIN_OPERATIONS = ("text_completion", "embeddings")
+PLAIN_OPERATIONS = ("text_completion", "embeddings")
 
 
 class Wanted(NamedTuple):
@@ -61,12 +61,12 @@ def counted(
     wants_answer = part.role == "model" and not _reports(reading, "output_tokens")
     messages = named_prompt(span, table) if wants_prompt else None
     wanted = Wanted(
-        messages=_countable(messages),
+        messages=countable(messages),
         tools=_tools(span, reading) if wants_prompt else None,
         ids=_ids(reading) if wants_prompt else None,
-        answer=_countable(completion(span, table)) if wants_answer else None,
+        answer=countable(completion(span, table)) if wants_answer else None,
         model=_model(span, reading, table),
-        is_chat=part.operation not in _PLAIN_OPERATIONS,
+        is_chat=part.operation not in PLAIN_OPERATIONS,
     )
     return count(wanted, configuration)
 
@@ -160,7 +160,7 @@ def _is_token_id(value: Json) -> bool:
     return type(value) is int and 0 <= value < MAX_TOKEN_ID
 
 
-def _countable(messages: Sequence[Message] | None) -> Sequence[Message] | None:
+def countable(messages: Sequence[Message] | None) -> Sequence[Message] | None:
     """`messages`, unless there is nothing in them, too much, or token ids taken for words."""
     if messages is None:
         return None
