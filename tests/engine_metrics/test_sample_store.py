@@ -19,6 +19,7 @@ from ingest.purge.purging import Purge, purge
 from ingest.records import Batch, Reject, Sample
 from ingest.stage import Stage
 from ingest.store.deliveries import DeliveryCounts
+from ingest.store.samples import sample_table
 
 S = 10**9
 TEXT = (
@@ -170,13 +171,11 @@ def test_the_instant_of_undated_metrics_is_given_by_hand(tmp_path: Path) -> None
 
 
 def test_a_value_that_fits_no_row_is_rejected_alone() -> None:
-    with open_for_writing(None) as ledger:
-        stage = Stage(ledger.connection, 1, Configuration())
-        stage.take(Batch(samples=[sample(1, 5), sample(2, 5, model="\ud800")], rejects=[]))
-        counts = stage.settle()
-        assert (counts.new, counts.rejected) == (1, 1)
-        found = ledger.connection.execute("select position from rejects").fetchall()
-        assert found == [("sample of vllm:generation_tokens_total",)]
+    damaged = [sample(2, 5, model="\ud800"), sample(2**40, 5)]
+    rows, rejects = sample_table([sample(1, 5), *damaged])
+    assert rows.num_rows == 1
+    assert [one.position for one in rejects] == ["sample of vllm:generation_tokens_total"] * 2
+    assert "cannot be stored" in rejects[1].reason
 
 
 def test_rejects_of_samples_pass_the_privacy_setting() -> None:
