@@ -7,11 +7,12 @@ finite, each with its key as the file writes it, what was given and what is allo
 import difflib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
@@ -19,6 +20,11 @@ from ingest.errors import ConfigurationError
 
 SECRET_KEYS = ("hash_key",)
 """Keys of which no message shows the value."""
+
+MOST_GPUS = 10_000
+"""GPUs of one replica: as many for a quarter-hour in whole picoseconds are below 2^63."""
+MOST_MONEY = 10**11
+"""Money for an hour of one replica: so much for a call of days is below 2^127 in sums."""
 
 _SHOWN_CHARACTERS = 60
 _WORDS: dict[Any, str] = {
@@ -114,6 +120,33 @@ def _sentence(value: Any, kind: Any, key: str) -> str:
     return f"{key} is {given}; it must be {allowed(kind)}{near}"
 
 
+def refuse_large_replicas(pools: Iterable[tuple[float, Decimal | None]], path: str) -> None:
+    """Raise for the first of `pools`, GPUs and price of each, that no sum has room for."""
+    for number, (gpus, price) in enumerate(pools):
+        key = f"pools[{number}]"
+        if gpus > MOST_GPUS:
+            raise ConfigurationError(
+                f"{path}: {key}.gpus_per_replica is {gpus:,g}; a replica has at most "
+                f"{MOST_GPUS:,} GPUs, since their time is kept in whole picoseconds; "
+                "give the GPUs of one engine, and how many engines there are in replicas"
+            )
+        if price is not None and Decimal(gpus) * price > MOST_MONEY:
+            raise ConfigurationError(
+                f"{path}: {key} costs {Decimal(gpus) * price:,f} an hour for each replica; at most "
+                f"{MOST_MONEY:,} can be added up; check price_per_gpu_hour"
+            )
+
+
+def refuse_unknown_zone(name: str, path: str) -> None:
+    """Raise where `name` is no time zone, with the nearest."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = difflib.get_close_matches(name, sorted(available_timezones()), n=1, cutoff=0.7)
+        hint = f"did you mean {near[0]!r}?" if near else "use a name such as Asia/Tokyo"
+        raise ConfigurationError(f"{path}: timezone {name!r} is unknown; {hint}") from None
+
+
 def allowed(kind: Any) -> str:
     """What a value of `kind` is, in words."""
     if hasattr(kind, "__metadata__"):
@@ -136,7 +169,8 @@ def _bounded(kind: Any) -> str:
     if meta.pattern is not None:
         return 'a month in quotes, such as "2026-10"'
     bound = f"above {meta.gt}" if meta.gt is not None else f"from {meta.ge} on"
-    return f"{allowed(kind.__origin__)} {bound}"
+    most = "" if meta.le is None else f", at most {meta.le:,}"
+    return f"{allowed(kind.__origin__)} {bound}{most}"
 
 
 def _bare(kind: Any) -> Any:

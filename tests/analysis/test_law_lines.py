@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from analysis.calls import calls as calls_of
 from analysis.errors import NoDataError, WrongQuestionError
 from analysis.law import law
 from analysis.window import Window
@@ -194,6 +195,27 @@ def test_a_call_counts_where_it_starts_and_its_seconds_where_they_pass(
     ]
     assert [row["Tp_s"] for row in rows] == [50.0, None]
     assert [row["Td_s"] for row in rows] == [5.0, None]
+
+
+def test_the_largest_pool_is_added_up_for_days(ledger_of: LedgerOf) -> None:
+    """10,000 GPUs a replica, 2^31 - 1 replicas, six days: sums are far above 2^63."""
+    days = 6 * 86_400
+    replicas = 2**31 - 1
+    huge = Pool(
+        name="a",
+        gpus_per_replica=10_000,
+        replicas=replicas,
+        price_per_gpu_hour=Decimal("9999999.999999999"),
+    )
+    configuration = Configuration(pools=(huge,))
+    ledger = ledger_of([call("1", 0, 1, days)], configuration)
+    frame = law(ledger, configuration).frame
+    found = {row["line"]: row["gpu_seconds"] for row in frame.to_dicts()}
+    assert found == {"calls": 10_000.0 * days, "idle": 10_000.0 * days * (replicas - 1)}
+    row = calls_of(ledger, configuration).frame.row(0, named=True)
+    assert row["gpu_seconds"] == 10_000.0 * days
+    cost = frame.filter(pl.col("line") == "calls")["cost"].item()
+    assert float(row["cost"]) == pytest.approx(float(cost), rel=1e-12)
 
 
 def test_calls_before_a_pool_has_a_price_are_a_line_without_money(ledger_of: LedgerOf) -> None:

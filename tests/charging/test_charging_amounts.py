@@ -59,3 +59,32 @@ def test_an_amount_of_eighteen_digits_is_charged_with(
     calls.charge(load_configuration(path))
     kept = calls.rows("select price_per_gpu_hour from pools union all select amount from budgets")
     assert all(amount == Decimal(value) for (amount,) in kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "gpus_per_replica = 20000",
+            "gpus_per_replica is 20,000; a replica has at most 10,000 GPUs",
+        ),
+        ("gpus_per_replica = 10000.5", "gpus_per_replica is 10,000.5; a replica has at most"),
+        (
+            'gpus_per_replica = 1000\nprice_per_gpu_hour = "999999999"',
+            "costs 999,999,999,000 an hour for each replica; at most 100,000,000,000",
+        ),
+    ],
+)
+def test_a_replica_too_large_to_be_added_up_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "gpuledger.toml"
+    path.write_text(f'[[pools]]\nname = "a"\n{text}\n', "utf-8")
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        load_configuration(path)
+
+
+def test_the_largest_replica_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "gpuledger.toml"
+    path.write_text('[[pools]]\nname = "a"\ngpus_per_replica = 10000\n', "utf-8")
+    assert load_configuration(path).pools[0].gpus_per_replica == 10_000
