@@ -16,7 +16,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER_NS = 900_000_000_000
 
 _MONTH = re.compile(r"(\d{4})-(\d{2})$")
-_FRACTION = re.compile(r"(.*:\d{2})\.(\d{1,9})(.*)$")
+_FRACTION = re.compile(r"(.*[^0-9+-][0-9]{2}:?[0-9]{2}:?[0-9]{2})[.,]([0-9]{1,9})([^0-9].*)?$")
+"""A clock down to the second, in either form of ISO 8601, and what is below a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,20 +91,31 @@ def zone_named(name: str) -> ZoneInfo:
 
 
 def parse_instant(text: str, zone: ZoneInfo) -> int:
-    """Nanoseconds since 1970 of the first instant of `text`; one with an offset keeps it."""
+    """Nanoseconds since 1970 of the first instant of `text`; one with an offset keeps it.
+
+    A fraction of a second has up to nine digits; of anything else it is refused, as more digits
+    are, rather than cut.
+    """
     first = _first_of_month(text)
     if first is not None:
         return _ns(datetime(first.year, first.month, 1, tzinfo=zone))
     fraction = _FRACTION.match(text)
-    whole = f"{fraction.group(1)}{fraction.group(3)}" if fraction else text
+    whole = f"{fraction.group(1)}{fraction.group(3) or ''}" if fraction else text
     try:
         at = datetime.fromisoformat(whole)
     except ValueError:
-        raise WrongQuestionError(
-            f"{text!r} is no time; write 2026-10, 2026-10-05 or 2026-10-05T13:00"
-        ) from None
+        raise _no_time(text) from None
+    if "." in whole or "," in whole:
+        raise _no_time(text)
     below_second = int(fraction.group(2).ljust(9, "0")) if fraction else 0
     return _ns(at if at.tzinfo is not None else at.replace(tzinfo=zone)) + below_second
+
+
+def _no_time(text: str) -> WrongQuestionError:
+    return WrongQuestionError(
+        f"{text!r} is no time; write 2026-10, 2026-10-05, 2026-10-05T13:00 or "
+        "2026-10-05T13:00:00.123456789"
+    )
 
 
 def instant_text(at: int, timezone: str) -> str:

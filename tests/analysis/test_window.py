@@ -1,9 +1,11 @@
 """Windows: half-open, cut in a zone, whatever its clocks do."""
 
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from analysis.errors import WrongQuestionError
-from analysis.window import Window, instant_text
+from analysis.window import Window, instant_text, parse_instant
 
 S = 1_000_000_000
 HOUR = 3600 * S
@@ -57,6 +59,36 @@ def test_nine_decimals_are_kept() -> None:
     assert window.since == OCTOBER_UTC + 123_456_789
     assert instant_text(OCTOBER_UTC + 123_456_789, "UTC") == "2026-10-01T00:00:00.123456789+00:00"
     assert instant_text(OCTOBER_UTC + 500_000_000, "Asia/Tokyo") == "2026-10-01T09:00:00.5+09:00"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-10-05T13:00:00.123456789Z",
+        "2026-10-05T13:00:00,123456789Z",
+        "20261005T130000.123456789Z",
+        "20261005T130000,123456789+0000",
+        "2026-10-05 22:00:00,123456789+09:00",
+    ],
+)
+def test_every_form_of_a_fraction_keeps_nine_decimals(text: str) -> None:
+    at = parse_instant(text, ZoneInfo("UTC"))
+    assert at == parse_instant("2026-10-05T13:00:00Z", ZoneInfo("UTC")) + 123_456_789
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-10-05T13:00:00.1234567890Z",
+        "20261005T130000,1234567890",
+        "2026-10-05T13:00.5",
+        "2026-10-05T13:00:00+09:00:00.5",
+        "2026-10-05T13:00:00.",
+    ],
+)
+def test_a_fraction_that_would_be_cut_is_refused(text: str) -> None:
+    with pytest.raises(WrongQuestionError, match="is no time"):
+        parse_instant(text, ZoneInfo("UTC"))
 
 
 @pytest.mark.parametrize("text", ["yesterday", "2026-13", "2026-10-32", "10/2026", ""])
