@@ -202,6 +202,15 @@ def test_a_call_of_which_a_part_has_no_price_says_which(
     assert any(note.startswith("priced in part: 1 call;") for note in answer.notes)
 
 
+def test_a_count_that_no_call_can_have_is_the_reason_given(ledger_of: LedgerOf) -> None:
+    huge = call("1", 0, 1, 4, pool=None, model="rented", uncached_input_tokens=10**15)
+    ledger = ledger_of([huge], CONFIGURATION)
+    row = calls(ledger, CONFIGURATION).frame.row(0, named=True)
+    reason = "it reports more tokens than a call can have"
+    assert (row["cost_status"], row["unpriced_reason"]) == ("unpriced", reason)
+    assert unpriced_calls(ledger.connection)["reason"].to_list() == [reason]
+
+
 def test_check_counts_a_call_that_is_priced_in_part(partly: tuple[Ledger, Configuration]) -> None:
     rows = unpriced_calls(partly[0].connection).rows()
     assert rows == [(None, "its pool has no price for a part of its time", 1)]
