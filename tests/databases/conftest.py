@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from ingest.deliver import DeliveryResult
 from ingest.ledger import Ledger, open_for_writing
 
 NOBODY = 65534
+START_S = 60
 PASSWORD = "s3cret/p@ss:word"  # noqa: S105 - of a server that lives as long as the tests
 LOGS = """
 create table "LiteLLM_SpendLogs" (
@@ -141,6 +143,26 @@ def _binaries(folder: Path) -> Path:
     return copied / package.name / "pginstall" / "bin"
 
 
+def _run(user: int | None, home: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program of the server's as the user that may."""
+    groups: list[int] | None = None if user is None else []
+    return subprocess.run(
+        command,
+        user=user,
+        group=user,
+        extra_groups=groups,
+        cwd=home,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+WITH_ITS_STARTER = '"$@" & server=$!; cat; kill -QUIT $server; wait $server'
+"""Ends a server when its starter closes the pipe, or is gone."""
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A server that ends with the tests; PostgreSQL refuses root, so nobody runs it then."""
@@ -155,32 +177,39 @@ def server() -> Iterator[Server]:
         if user is not None:
             os.chown(home, user, user)
             os.chown(home / "password", user, user)
-
-        def run(program: str, *arguments: str) -> None:
-            done = subprocess.run(
-                [str(binaries / program), "-D", str(home / "data"), *arguments],
-                user=user,
-                group=user,
-                extra_groups=None if user is None else [],
-                cwd=home,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-
+        initdb = "-U postgres -A scram-sha-256 -E UTF8 --no-locale --no-sync --pwfile"
+        made = _run(
+            user,
+            home,
+            *(str(binaries / "initdb"), "-D", str(home / "data"), *initdb.split()),
+            str(home / "password"),
+        )
+        assert made.returncode == 0, made.stderr
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = int(free.getsockname()[1])
-        initdb = "-U postgres -A scram-sha-256 -E UTF8 --no-locale --no-sync --pwfile"
-        run("initdb", *initdb.split(), str(home / "password"))
         options = f"-c listen_addresses=127.0.0.1 -c port={port} -c fsync=off -k {home}"
-        run("pg_ctl", "-w", "-l", str(home / "log"), "-o", options, "start")
-        try:
+        command = (str(binaries / "postgres"), "-D", str(home / "data"), *options.split())
+        with subprocess.Popen(
+            ["sh", "-c", WITH_ITS_STARTER, "sh", *command],
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as running:
+            ready = (str(binaries / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port))
+            deadline = time.monotonic() + START_S
+            while _run(user, home, *ready).returncode != 0:
+                assert running.poll() is None, "the server did not start"
+                assert time.monotonic() < deadline, f"the server is not ready after {START_S} s"
+                time.sleep(0.05)
             yield Server(port)
-        finally:
-            run("pg_ctl", "-w", "-m", "immediate", "stop")
+            assert running.stdin is not None
+            running.stdin.close()
+            running.wait()
 
 
 @dataclass
