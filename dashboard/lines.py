@@ -4,7 +4,7 @@ Owns labels and the rounding of a whole table. Refuses to drop a line (what has 
 line without money) and to add amounts of different currencies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import polars as pl
@@ -32,28 +32,32 @@ def labelled_with_pool(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def with_rounded_cost(frame: pl.DataFrame) -> pl.DataFrame:
+def with_rounded_cost(
+    frame: pl.DataFrame, decimals: Mapping[str, int] | None = None
+) -> pl.DataFrame:
     """`frame` with `rounded_cost`: to the smallest unit of each currency, adding up to its total.
 
-    Idle is rounded first and against the rest as a whole, so that it is the same amount in every
-    table of one window, however the calls are grouped.
+    Every page, document and printed table rounds by this, over all lines of a window. Idle is
+    rounded first and against the rest as a whole, so that it is the same amount in every table of
+    one window, however the calls are grouped. `decimals` by currency are those of its smallest
+    unit where they are not given.
     """
+    places_of = decimals or {}
     result: list[Decimal | None] = [None] * frame.height
     rows = list(zip(frame["currency"], frame["line"], frame["cost"], strict=True))
     for currency in frame["currency"].drop_nulls().unique():
         places = [index for index, row in enumerate(rows) if row[0] == currency]
         idle = [index for index in places if rows[index][1] == "idle"]
         rest = [index for index in places if rows[index][1] != "idle"]
-        decimals = decimals_of(currency)
+        digits = places_of.get(currency, decimals_of(currency))
         parts = [[rows[index][2] for index in group] for group in (idle, rest)]
-        wholes = rounded_to_total([total_of(part) for part in parts], decimals)
+        wholes = rounded_to_total([total_of(part) for part in parts], digits)
         for group, part, whole in zip((idle, rest), parts, wholes, strict=True):
-            amounts = rounded_to_total(part, decimals, total=whole)
+            amounts = rounded_to_total(part, digits, total=whole)
             for index, amount in zip(group, amounts, strict=True):
                 result[index] = amount
-    return frame.with_columns(
-        pl.Series("rounded_cost", result, dtype=pl.Decimal(38, MOST_DECIMALS))
-    )
+    scale = max(MOST_DECIMALS, *places_of.values(), 0)
+    return frame.with_columns(pl.Series("rounded_cost", result, dtype=pl.Decimal(38, scale)))
 
 
 def total_cost(frame: pl.DataFrame, currency: str) -> Decimal | None:

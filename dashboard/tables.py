@@ -47,21 +47,24 @@ def law_table(frame: pl.DataFrame, by: str) -> pl.DataFrame:
 
 
 def _totals(lines: pl.DataFrame) -> list[pl.DataFrame]:
-    """A row of totals for each currency; calls and GPU-seconds stand in the first."""
-    rows = []
+    """A row of totals for each currency; calls and GPU-seconds of all lines stand in one row.
+
+    That is the total of the money where there is one currency, else a row of its own before them.
+    """
     currencies = lines["currency"].drop_nulls().unique(maintain_order=True).to_list()
-    for index, currency in enumerate(currencies or [None]):
-        of_currency = lines.filter(pl.col("currency").eq_missing(currency))
-        known = [name for name in ("N", *SUM_COLUMNS) if lines[name].null_count() < lines.height]
-        sums = {name: lines[name].sum() for name in known} if index == 0 else {}
-        row = {
+    known = [name for name in ("N", *SUM_COLUMNS) if lines[name].null_count() < lines.height]
+    counts = {name: lines[name].sum() for name in known}
+    bills = [
+        {
             "label": TOTAL_LABEL,
             "currency": currency,
-            "cost": total_of(of_currency["cost"].to_list()),
-            **sums,
+            "cost": total_of(lines.filter(pl.col("currency") == currency)["cost"].to_list()),
         }
-        rows.append(pl.DataFrame([row], schema={name: lines.schema[name] for name in row}))
-    return rows
+        for currency in currencies
+    ]
+    of_all = {"label": TOTAL_LABEL, **counts}
+    rows = [bills[0] | of_all] if len(bills) == 1 else [of_all, *bills]
+    return [pl.DataFrame([row], schema={name: lines.schema[name] for name in row}) for row in rows]
 
 
 def law_columns(by: str, currency: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from analysis.window import Window
 from gpuledger.options import format_option
 from gpuledger.output import Format, write_frame
 from gpuledger.serve_dashboard import serve
+from gpuledger.totals import with_totals
 from ingest.config import Configuration, load_configuration
 from ingest.deliver import DeliveryResult, deliver_paths
 from ingest.errors import LedgerError, LedgerVersionError
@@ -98,7 +99,8 @@ def print_headline(
     with open_for_reading(ledger_path, memory_limit=configuration.memory_limit) as ledger:
         answer = law(ledger, configuration, by=("endpoint",), window=window)
         months = law(ledger, configuration, by=("month",), window=window).frame
-    write_frame(answer.frame.select(HEADLINE), output_format, title=answer.window.text())
+    frame = with_totals(answer.frame) if output_format == "table" else answer.frame
+    write_frame(frame.select(HEADLINE), output_format, title=answer.window.text())
     for note in answer.notes:
         click.echo(note, err=True)
     priced = months.drop_nulls("cost")

@@ -1,17 +1,22 @@
 """The totals below a table of the law: a row for each currency, equal to the rows above it.
 
-Owns the rounding of such a table. Refuses to add amounts of different currencies, and letters,
-which are ratios. CSV and JSON have no totals: there, lines are what a program adds up itself.
+Owns which totals there are. Refuses to add amounts of different currencies, and letters, which are
+ratios, and to round otherwise than a page or a report does. CSV and JSON have no totals: there,
+lines are what a program adds up itself.
 """
 
 from decimal import Decimal
+from typing import Any
 
 import polars as pl
 
-from analysis.money import rounded, rounded_to_total, total
+from analysis.money import total
+from dashboard.lines import with_rounded_cost
+from dashboard.rounding import decimals_of, rounded
 from gpuledger.output import money_places
 
 TOTAL = "total"
+CENTS = 2
 COUNTS = (
     "N",
     "gpu_seconds",
@@ -26,37 +31,38 @@ COUNTS = (
 def with_totals(lines: pl.DataFrame) -> pl.DataFrame:
     """`lines` of the law with costs rounded for a table, and the totals of what is shown.
 
-    A total for each currency; calls, GPU-seconds and tokens of all lines stand in the first.
+    Calls, GPU-seconds and tokens of all lines stand in one total: in that of the money where there
+    is one currency, else in a row of their own above the totals of the currencies.
     """
     currencies = lines["currency"].drop_nulls().unique(maintain_order=True).to_list()
-    exact = {name: _amounts(lines, name) for name in currencies}
-    sums = {name: total(list(amounts.values())) for name, amounts in exact.items()}
+    sums = {name: _bill(lines, name) for name in currencies}
     places = money_places([*sums.values(), *lines["cost"].drop_nulls()])
-    quantum = Decimal(1).scaleb(-places)
-    costs: list[Decimal | None] = [None] * lines.height
-    rows = []
-    for number, name in enumerate(currencies or [None]):
-        bill = rounded(sums[name], quantum) if name in sums else None
-        if bill is not None:
-            shown = rounded_to_total(list(exact[name].values()), bill, quantum)
-            for place, cost in zip(exact[name], shown, strict=True):
-                costs[place] = cost
-        counts = {column: _sum(lines[column]) for column in COUNTS} if number == 0 else {}
-        share = 1.0 if bill else None
-        rows.append({"line": TOTAL, "cost": bill, "currency": name, "share_ratio": share, **counts})
+    decimals = {name: _decimals(name, places) for name in currencies}
+    counts = {column: _sum(lines[column]) for column in COUNTS}
+    bills = [_money_row(name, rounded(sums[name], decimals[name])) for name in currencies]
+    rows = [bills[0] | counts] if len(bills) == 1 else [_money_row(None, None) | counts, *bills]
     schema = {name: lines.schema[name] for name in rows[0]}
-    totals = pl.DataFrame(rows, schema=schema)
-    rounded_lines = lines.with_columns(pl.Series("cost", costs, dtype=lines.schema["cost"]))
-    return pl.concat([rounded_lines, totals], how="diagonal")
+    shown = with_rounded_cost(lines, decimals)
+    cost = pl.col("rounded_cost").cast(lines.schema["cost"])
+    rounded_lines = shown.with_columns(cost=cost).drop("rounded_cost")
+    return pl.concat([rounded_lines, pl.DataFrame(rows, schema=schema)], how="diagonal")
 
 
-def _amounts(lines: pl.DataFrame, currency: str) -> dict[int, Decimal]:
-    """The known costs in `currency`, by the number of their row."""
-    cells = zip(lines["currency"], lines["cost"], strict=True)
+def _bill(lines: pl.DataFrame, currency: str) -> Decimal:
+    return total(lines.filter(pl.col("currency") == currency)["cost"].drop_nulls().to_list())
+
+
+def _decimals(currency: str, places: int) -> int:
+    """Decimals of a table's amounts: at most those of the currency, unless all are below 1."""
+    return places if places > CENTS else min(places, decimals_of(currency))
+
+
+def _money_row(currency: str | None, bill: Decimal | None) -> dict[str, Any]:
     return {
-        place: cost
-        for place, (found, cost) in enumerate(cells)
-        if found == currency and cost is not None
+        "line": TOTAL,
+        "cost": bill,
+        "currency": currency,
+        "share_ratio": 1.0 if bill else None,
     }
 
 

@@ -51,20 +51,38 @@ def test_each_total_is_the_sum_of_its_shown_lines_where_cents_do_not_add_up() ->
         ("calls", "EUR", Decimal("0.01")),
         ("calls", "EUR", Decimal("0.00")),
         ("calls", "EUR", Decimal("0.01")),
+        ("total", None, None),
         ("total", "USD", Decimal("4.00")),
         ("total", "EUR", Decimal("0.02")),
     ]
 
 
-def test_calls_and_seconds_of_all_lines_stand_in_the_first_total() -> None:
-    first, second = totals_of(
+def test_calls_and_seconds_of_all_lines_stand_in_the_one_total_of_one_currency() -> None:
+    [total] = totals_of(
         line("2", gpu_seconds=1.5, input_tokens=10, B=3.0),
+        line(None, None, N=5, gpu_seconds=0.5),
+    )
+    assert (total["N"], total["gpu_seconds"], total["input_tokens"]) == (7, 2.0, 10)
+    assert (total["B"], total["output_tokens"], total["share_ratio"]) == (None, None, 1.0)
+    assert (total["cost"], total["currency"]) == (Decimal(2), "USD")
+
+
+def test_calls_and_seconds_of_two_currencies_are_of_none_of_them() -> None:
+    everything, dollars, euros = totals_of(
+        line("2", gpu_seconds=1.5, input_tokens=10),
         line("1", "EUR", input_tokens=7),
         line(None, None, N=5, gpu_seconds=0.5),
     )
-    assert (first["N"], first["gpu_seconds"], first["input_tokens"]) == (9, 2.0, 17)
-    assert (first["B"], first["output_tokens"], first["share_ratio"]) == (None, None, 1.0)
-    assert (second["N"], second["gpu_seconds"]) == (None, None)
+    counts = ("N", "gpu_seconds", "input_tokens")
+    assert [everything[name] for name in counts] == [9, 2.0, 17]
+    assert (everything["cost"], everything["currency"], everything["share_ratio"]) == (None,) * 3
+    assert [[row[name] for name in counts] for row in (dollars, euros)] == [[None] * 3] * 2
+    assert (dollars["cost"], euros["cost"]) == (Decimal(2), Decimal(1))
+
+
+def test_amounts_have_the_decimals_of_their_currency() -> None:
+    [total] = totals_of(line("1234.5", "JPY"), line("0.6", "JPY"))
+    assert total["cost"] == Decimal(1235)
 
 
 def test_lines_without_a_price_have_a_total_without_money() -> None:
