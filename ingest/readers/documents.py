@@ -14,7 +14,7 @@ import orjson
 
 from ingest.files import HEAD_BYTES, Source
 from ingest.files.content import UTF8_BOM, appearance
-from ingest.readers.json_text import loads, tidy
+from ingest.readers.json_text import loads, shallow, tidy
 from ingest.readers.rejection import rejected
 from ingest.records import Json, Reject
 
@@ -181,8 +181,12 @@ def _concatenated(text: str, names_nan: bool) -> Iterator[Document | Reject]:
             yield Document(position, tidy(value, names_nan=names_nan))
             at = _next_character(text, end)
         except RecursionError:
-            yield rejected(position, "nested too deep")
-            at = _next_opening(text, at)
+            rest = shallow(text[at:])
+            if rest == text[at:]:
+                yield rejected(position, "nested too deep")
+                at = _next_opening(text, at)
+            else:
+                text, at, counted_to = rest, 0, 0
         except ValueError as error:
             yield rejected(position, _broken(text, error), text[at : at + 2_000])
             at = _next_opening(text, at)

@@ -6,6 +6,7 @@ UTF-8. Refuses nesting without a bound.
 
 import json
 import math
+import re
 from typing import NoReturn
 
 import orjson
@@ -17,6 +18,12 @@ from ingest.records import Json
 MAX_DEPTH = 64
 """Levels of nesting that a value may have; writers of JSON further down stop at 254."""
 
+MAX_TEXT_DEPTH = 280
+"""Levels of brackets that are read where a text has more than a parser follows.
+
+An OTLP value of 65 levels, which is refused, has 272 at most.
+"""
+_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 """How JSON of protobuf writes the doubles that are no numbers."""
@@ -31,12 +38,49 @@ def loads(data: bytes, *, names_nan: bool = False) -> Json:
     try:
         return orjson.loads(data.removeprefix(UTF8_BOM))
     except orjson.JSONDecodeError as strict:
+        text = data.decode("utf-8-sig", "replace")
         try:
-            return tidy(json.loads(data.decode("utf-8-sig", "replace")), names_nan=names_nan)
+            return _tolerant(text, names_nan)
         except RecursionError:
-            raise RecordError("nested too deep") from None
+            return _loads_shallow(text, names_nan)
         except ValueError:
             raise RecordError(f"no valid JSON: {strict.msg}") from None
+
+
+def _tolerant(text: str, names_nan: bool) -> Json:
+    return tidy(json.loads(text), names_nan=names_nan)
+
+
+def _loads_shallow(text: str, names_nan: bool) -> Json:
+    """The value in `text` without what is nested too deep; the neighbours of that are whole."""
+    try:
+        return _tolerant(shallow(text), names_nan)
+    except (RecursionError, ValueError):
+        raise RecordError("nested too deep, and no valid JSON") from None
+
+
+def shallow(text: str) -> str:
+    """`text` with null for each value below 280 levels of nesting.
+
+    What is left of such a value is still nested deeper than any reader takes, so that its own
+    record is rejected and no other one.
+    """
+    kept: list[str] = []
+    depth = copied_to = 0
+    for token in _TOKENS.finditer(text):
+        first = token[0][0]
+        if first in "[{":
+            depth += 1
+            if depth == MAX_TEXT_DEPTH + 1:
+                kept.append(text[copied_to : token.start()])
+        elif first in "]}":
+            if depth == MAX_TEXT_DEPTH + 1:
+                kept.append("null")
+                copied_to = token.end()
+            depth -= 1
+    if depth <= MAX_TEXT_DEPTH:
+        kept.append(text[copied_to:])
+    return "".join(kept)
 
 
 def tidy(value: Json, *, names_nan: bool = False) -> Json:

@@ -150,4 +150,5 @@ def _whole(kind: Any, content: bytes, is_cut: bool) -> Any:
     try:
         return kind.FromString(content)
     except DecodeError as error:
-        raise RecordError(f"no valid {kind.DESCRIPTOR.name}: {error}") from error
+        what = f"no valid {kind.DESCRIPTOR.name}, damaged or nested deeper than 100 messages"
+        raise RecordError(f"{what}: {error}") from error
