@@ -32,11 +32,16 @@ def span_id_of(value: Json) -> str | None:
 
 
 def id_of_bytes(value: bytes, size: int) -> str | None:
-    """Hex digits of a binary id; None where it is absent or zero."""
+    """Hex digits of a binary id; None where it is absent or zero.
+
+    A trace id of 64 bits gets leading zeros, as in hex.
+    """
     if len(value) == size:
         return value.hex() if any(value) else None
     if not value:
         return None
+    if (size, len(value)) == (TRACE_ID_BYTES, SPAN_ID_BYTES):
+        return id_of_bytes(bytes(SPAN_ID_BYTES) + value, size)
     raise RecordError(f"an id of {len(value)} bytes, not {size}")
 
 

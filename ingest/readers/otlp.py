@@ -82,6 +82,8 @@ def span_of(message: Message, resource: dict[str, Json], scope: str | None) -> S
 def attributes_of(pairs: Iterable[Message], depth: int = 0) -> dict[str, Json]:
     """Keys and values of a list of `KeyValue`; of a repeated key the last counts."""
     attributes: dict[str, Json] = {}
+    if depth > MAX_DEPTH and pairs:
+        refuse_depth()
     for pair in pairs:
         value = pair.value
         kind = value.WhichOneof("value")

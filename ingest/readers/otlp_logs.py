@@ -126,7 +126,11 @@ def _by_resource(content: bytes, missing_bytes: int, position: str) -> Iterator[
     except DecodeError as error:
         yield rejected(position, f"no valid ResourceLogs: {error}")
         return
-    resource = attributes_of_message(message.resource.attributes)
+    try:
+        resource = attributes_of_message(message.resource.attributes)
+    except ValueError as error:
+        yield rejected(f"{position}.resource", error, str(message.resource))
+        resource = {}
     for scope_index, scope_logs in enumerate(message.scope_logs):
         scope = scope_logs.scope.name or None
         for index, record in enumerate(scope_logs.log_records):

@@ -161,7 +161,7 @@ def _records(signal: Signal, body: bytes, encoding: str) -> Iterator[Record]:
     """The records of `body`; a damaged resource costs its damaged records only."""
     if encoding == PROTOBUF:
         return signal.of_message(io.BytesIO(body))
-    document = loads(body)
+    document = loads(body, names_nan=True)
     if not isinstance(document, dict):
         raise RecordError("no JSON object")
     if document and not document.keys() & signal.keys:
