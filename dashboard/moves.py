@@ -37,13 +37,16 @@ class Move:
     cost: Decimal
 
 
-def moves_of(explained: pl.DataFrame, currency: str) -> list[Move]:
-    """The moves of `explained`, an answer of `explain`, in `currency`; without those of nothing."""
+def moves_of(explained: pl.DataFrame, currency: str, decimals: int | None = None) -> list[Move]:
+    """The moves of `explained`, an answer of `explain`, in `currency`; without those of nothing.
+
+    Their money has `decimals` places, those of the currency where they are not given.
+    """
     in_currency = explained.filter(pl.col("currency") == currency)
     lines = in_currency.filter(pl.col("line") != "total")
     exact = _letter_moves(in_currency.filter(pl.col("line") == "total")) | _line_moves(lines)
     moved = {cause: cost for cause, cost in exact.items() if cost}
-    decimals = decimals_of(currency)
+    decimals = decimals_of(currency) if decimals is None else decimals
     change = rounded(_sum(lines["cost_to"]), decimals) - rounded(_sum(lines["cost_from"]), decimals)
     amounts = rounded_to_total(list(moved.values()), decimals, total=change)
     return [

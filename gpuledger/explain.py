@@ -1,5 +1,6 @@
 """`gpuledger explain`: which letter moved between two months."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ import click
 from analysis.columns import parsed_filters
 from analysis.explain import explain as explain_change
 from analysis.window import Window
+from dashboard.explained import ROUNDED_NOTE, rounded_explanation
 from gpuledger.asking import by_option, print_answer, refusing_wrong_questions, where_option
 from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format
@@ -43,4 +45,7 @@ def explain(  # noqa: PLR0913 - one parameter an option
             answer = explain_change(
                 ledger, configuration, before=before, after=after, by=by, where=filters
             )
+    if output_format == "table":
+        notes = (*answer.notes, ROUNDED_NOTE)
+        answer = replace(answer, frame=rounded_explanation(answer.frame), notes=notes)
     print_answer(answer, output_format, title=f"{month_before} to {month_after} ({zone})")

@@ -27,6 +27,8 @@ Row = dict[str, Any]
 MISSING = "–"
 ADDING_UP = "cost"
 """The column whose cells are lines of one bill."""
+ROUNDED_SCALE = 3
+"""A column of at most so many places was rounded by its question, and is shown as it is."""
 COLUMN_GAP = 3
 MAX_CELL_WIDTH = 60
 """Of a terminal's table; longer texts are folded there, and nowhere else."""
@@ -124,6 +126,9 @@ def column_bands(frame: pl.DataFrame, widths: dict[str, int], width: int) -> lis
 
 
 def _column_texts(column: pl.Series) -> list[str]:
+    if isinstance(column.dtype, pl.Decimal) and column.dtype.scale <= ROUNDED_SCALE:
+        places = column.dtype.scale
+        return [MISSING if value is None else f"{value:,.{places}f}" for value in column.to_list()]
     if column.dtype.is_decimal():
         return _money_texts(column.to_list(), adds_up=column.name == ADDING_UP)
     return [cell_text(value) for value in column.to_list()]
