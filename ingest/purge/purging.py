@@ -4,6 +4,7 @@ Owns the order of the steps. Refuses to begin while something waits that could b
 about to go.
 """
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def _removed(path: Path, asked: Purge, configuration: Configuration) -> tuple[Re
 
 
 def _settle_inbox(path: Path, configuration: Configuration) -> int:
-    """Take what the receiver has acknowledged into the ledger: what waits is purged with it.
+    """Take what the receiver has acknowledged by now into the ledger: it is purged with the rest.
 
     Returns the requests that the ledger could not take, and that stay where they are.
     """
@@ -93,6 +94,13 @@ def _settle_inbox(path: Path, configuration: Configuration) -> int:
         return 0
     with Inbox(waiting, max_bytes=0) as inbox:
         settler = Settler(path, inbox, configuration)
-        while inbox.waiting(max_bytes=0, max_records=0, max_failures=MAX_FAILURES):
-            settler.settle()
+        last = inbox.last_arrival_id()
+        while _oldest(inbox) <= last:
+            settler.settle(until=0)
         return inbox.failed_count(MAX_FAILURES)
+
+
+def _oldest(inbox: Inbox) -> float:
+    """The number of the oldest request that may be taken; infinity where there is none."""
+    waiting = inbox.waiting(max_bytes=0, max_records=0, max_failures=MAX_FAILURES)
+    return waiting[0].arrival_id if waiting else math.inf

@@ -86,15 +86,13 @@ class Inbox:
                 path.chmod(0o600)
                 self.name = _name(connection)
                 connection.execute("update arrivals set failures = 0 where failures > 0")
-                [(waiting, count)] = connection.execute(
-                    "select coalesce(sum(length(content)), 0), count(*) from arrivals"
-                ).fetchall()
+                self._waiting_bytes, self._waiting_count = _waiting_in(connection)
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(
                 f"{path} cannot be used as the receiver's inbox: {error}; it stands beside the "
                 "ledger and holds what is not in it yet, so move it aside rather than remove it"
             ) from error
-        self._waiting_bytes, self._waiting_count = int(waiting), int(count)
+        self._in_flight = 0
         self._queue: queue.SimpleQueue[tuple[Arrival, Future[None]] | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="inbox", daemon=True)
         self._writer.start()
@@ -127,6 +125,7 @@ class Inbox:
                     f"the most that may ({self.max_bytes:,})"
                 )
             self._count(1, len(arrival.content))
+            self._in_flight += 1
         stored: Future[None] = Future()
         self._queue.put((arrival, stored))
         return stored
@@ -150,7 +149,23 @@ class Inbox:
                 if found and (size > max_bytes or records > max_records):
                     break
                 found.append(Waiting(arrival_id=number, arrival=arrival))
+            if not found:
+                self._count_anew(connection)
         return found
+
+    def _count_anew(self, connection: sqlite3.Connection) -> None:
+        """Another process, a purge, may have taken arrivals: count what is there."""
+        with self._lock:
+            if self._in_flight == 0:
+                self._waiting_bytes, self._waiting_count = _waiting_in(connection)
+
+    def last_arrival_id(self) -> int:
+        """The number of the newest arrival that was stored; 0 where none ever was."""
+        with closing(self._connect()) as connection:
+            [(last,)] = connection.execute(
+                "select coalesce(max(arrival_id), 0) from arrivals"
+            ).fetchall()
+        return int(last)
 
     def forget(self, arrival_ids: Sequence[int]) -> None:
         """Remove the arrivals that the ledger has; a number that is not there is no error."""
@@ -199,6 +214,8 @@ class Inbox:
         with closing(self._connect()) as connection:
             for group in _groups(self._queue.get, self._queue.get_nowait):
                 error = _store(connection, [arrival for arrival, _ in group])
+                with self._lock:
+                    self._in_flight -= len(group)
                 for arrival, stored in group:
                     if error is None:
                         stored.set_result(None)
@@ -247,6 +264,14 @@ def _store(connection: sqlite3.Connection, arrivals: Sequence[Arrival]) -> sqlit
             connection.execute("rollback")
         return error
     return None
+
+
+def _waiting_in(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Bytes and number of the arrivals that are stored."""
+    [(size, count)] = connection.execute(
+        "select coalesce(sum(length(content)), 0), count(*) from arrivals"
+    ).fetchall()
+    return int(size), int(count)
 
 
 def _name(connection: sqlite3.Connection) -> str:

@@ -292,6 +292,19 @@ def test_what_waits_in_the_inbox_is_taken_first_and_its_bytes_go(path: Path, dam
         assert b"waiting-user" not in file.read_bytes()
 
 
+def test_an_inbox_counts_anew_what_a_purge_has_taken_from_it(path: Path) -> None:
+    with Inbox(inbox_path(path), max_bytes=2**30) as inbox:
+        wait_in_inbox(path, "waiting-user")
+        given = {"received_at": NOW, "door": "OTLP/HTTP", "format_name": "otlp-json"}
+        arrival = Arrival(**given, checksum="", record_count=1, content=b"damaged")
+        inbox.put(arrival).result(timeout=60)
+        assert (inbox.waiting_count, inbox.waiting_bytes) == (1, 7)
+        with sqlite3.connect(inbox_path(path)) as other:
+            other.execute("delete from arrivals")
+        assert inbox.waiting(max_bytes=1, max_records=1, max_failures=3) == []
+        assert (inbox.waiting_count, inbox.waiting_bytes) == (0, 0)
+
+
 def test_what_another_writer_adds_during_the_copy_is_not_lost(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
