@@ -19,9 +19,6 @@ REMEDIES: Mapping[str, str] = {
     "its times are not known": "send its start and end: they place it in time and on a GPU",
     "its times contradict each other": "compare the clocks that stamped its start and its end",
     "its input tokens are not known": "send gen_ai.usage.input_tokens, or input_tokens",
-    "it reports more tokens than a call can have": (
-        "correct what writes its counts; from a million million tokens on none is believed"
-    ),
     "its output tokens are not known": "send gen_ai.usage.output_tokens, or output_tokens",
 }
 """What to do, by the reason that `check` gives."""

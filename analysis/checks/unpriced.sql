@@ -28,12 +28,6 @@ select
         when c.output_tokens is null and c.operation <> 'embeddings'
             then 'its output tokens are not known'
         when c.pool is not null then 'its times are not known'
-        when
-            greatest(
-                c.uncached_input_tokens, c.cache_read_tokens, c.cache_write_tokens,
-                c.visible_output_tokens, c.reasoning_tokens
-            ) >= 1000000000000
-            then 'it reports more tokens than a call can have'
         else 'no pool and no price by the token'
     end as reason,
     count(*) as call_count
@@ -56,12 +50,6 @@ group by
         when c.output_tokens is null and c.operation <> 'embeddings'
             then 'its output tokens are not known'
         when c.pool is not null then 'its times are not known'
-        when
-            greatest(
-                c.uncached_input_tokens, c.cache_read_tokens, c.cache_write_tokens,
-                c.visible_output_tokens, c.reasoning_tokens
-            ) >= 1000000000000
-            then 'it reports more tokens than a call can have'
         else 'no pool and no price by the token'
     end
 order by call_count desc, c.model asc nulls last, reason asc

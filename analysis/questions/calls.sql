@@ -181,12 +181,6 @@ select
         when r.output_tokens is null and r.operation <> 'embeddings'
             then 'its output tokens are not known'
         when r.pool is not null then 'its times are not known'
-        when
-            greatest(
-                r.uncached_input_tokens, r.cache_read_tokens, r.cache_write_tokens,
-                r.visible_output_tokens, r.reasoning_tokens
-            ) >= 1000000000000
-            then 'it reports more tokens than a call can have'
         else 'neither a pool nor a price by the token is known for its model'
     end as unpriced_reason,
     r.timing_source,
