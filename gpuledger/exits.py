@@ -4,7 +4,11 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status says."""
+    """What a command's exit status says.
+
+    Wrong usage is what the user wrote, on the command line or in the configuration; not usable is
+    what a ledger, a file of data or an engine is.
+    """
 
     DONE = 0
     CHECK_FAILED = 1

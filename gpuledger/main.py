@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from gpuledger.exits import ExitCode
-from ingest.errors import LedgerError
+from ingest.errors import ConfigurationError, LedgerError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,8 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(error.exit_code)
     except LedgerError as error:
         click.echo(f"error: {error}", err=True)
-        sys.exit(ExitCode.NOT_USABLE)
+        is_misused = isinstance(error, ConfigurationError)
+        sys.exit(ExitCode.WRONG_USAGE if is_misused else ExitCode.NOT_USABLE)
     except BrokenPipeError:
         sys.exit(ExitCode.DONE)
     except Exception as error:

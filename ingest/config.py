@@ -28,6 +28,9 @@ from ingest.errors import ConfigurationError
 Money = Decimal
 """An amount of money; negative ones are refused with the contradictions."""
 
+MOST_REPLICAS = 10**6
+"""Replicas of one pool: more engines than anybody runs, and what a year of them costs adds up."""
+
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
     """One pool from one instant on; a later entry of the same name supersedes it.
@@ -40,7 +43,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] | None = None
     gpu: str | None = None
     gpus_per_replica: Annotated[float, msgspec.Meta(gt=0)] = 1
-    replicas: Annotated[int, msgspec.Meta(ge=0)] = 1
+    replicas: Annotated[int, msgspec.Meta(ge=0, le=MOST_REPLICAS)] = 1
     price_per_gpu_hour: Money | None = None
     effective_from: datetime | None = msgspec.field(name="from", default=None)
     schedule: Literal["always"] | tuple[str, ...] = "always"
@@ -71,8 +74,8 @@ class Slo(msgspec.Struct, frozen=True, kw_only=True):
     """What an endpoint promises: 95th percentiles in seconds."""
 
     endpoint: str
-    ttft_p95_s: float | None = None
-    tpot_p95_s: float | None = None
+    ttft_p95_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    tpot_p95_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
 
 class ExchangeRate(msgspec.Struct, frozen=True, kw_only=True):

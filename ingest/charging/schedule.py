@@ -58,6 +58,11 @@ def parse_window(text: str) -> ScheduleWindow:
             '"mon-fri 08:00-20:00"'
         )
     begin, end = _offset(found.group("begin"), text), _offset(found.group("end"), text)
+    if begin == end:
+        raise ConfigurationError(
+            f"the schedule {text!r} ends when it begins; write 00:00-24:00 for a whole day, "
+            "or a later end"
+        )
     return ScheduleWindow(
         weekdays=_weekdays(*days), begin=begin, end=end if end > begin else end + MIDNIGHT
     )

@@ -18,7 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 4) -> str:
+def refused(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
     """What `config check` says of a file that it does not take."""
     with pytest.raises(SystemExit) as ended:
         main(["config", "check", *arguments])
@@ -43,6 +43,14 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 4) -
         ),
         ('pools = ["x"]', 'pools[0] is "x"; it must be a table under [[pools]]'),
         (POOL + "replicas = -1", "pools[0].replicas is -1; it must be a whole number from 0 on"),
+        (
+            POOL + "replicas = 100000000000",
+            "replicas is 100000000000; it must be a whole number from 0 on, at most 1,000,000",
+        ),
+        (
+            '[[slos]]\nendpoint = "/a"\nttft_p95_s = -1',
+            "ttft_p95_s is -1; it must be a number above 0",
+        ),
         (POOL + "replicas = true", "pools[0].replicas is true; it must be a whole number from 0"),
         (POOL + "replicas = 1.5", "pools[0].replicas is 1.5; it must be a whole number from 0 on"),
         (POOL + 'replicas = "2"', 'pools[0].replicas is "2"; it must be a whole number from 0 on'),
@@ -161,3 +169,13 @@ def test_a_file_without_permission_is_named(
 ) -> None:
     (folder / "gpuledger.toml").touch(mode=0o000)
     assert "gpuledger.toml cannot be read: Permission denied" in refused(capfd)
+
+
+def test_a_schedule_that_ends_when_it_begins_is_refused_with_what_to_write(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "gpuledger.toml").write_text(POOL + 'schedule = ["mon-fri 10:00-10:00"]\n')
+    assert refused(capfd) == (
+        "error: pools[0].schedule: the schedule 'mon-fri 10:00-10:00' ends when it begins; "
+        "write 00:00-24:00 for a whole day, or a later end\n"
+    )
