@@ -34,6 +34,7 @@ from ingest.readers import reader_named
 from ingest.readers.instants import instant_of_text
 from ingest.readers.mapping_file import RowMapping, is_row_mapping, mapping_of
 
+SEVERAL = 2
 RESULT_SCHEMA = {
     "source": pl.String,
     "format": pl.String,
@@ -163,7 +164,8 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
             results += taken_from_databases(ledger, addresses, configuration, rows, table)
     known = [result for result in results if result is not None]
     if known:
-        write_frame(_frame(known), output_format)
+        frame = _frame(known)
+        write_frame(_with_total(frame) if output_format == "table" else frame, output_format)
     _tell(known)
     return ExitCode.NOT_USABLE if None in results else _exit_code(known, strict=strict)
 
@@ -189,11 +191,21 @@ def _frame(results: Sequence[DeliveryResult]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=RESULT_SCHEMA)
 
 
+def _with_total(frame: pl.DataFrame) -> pl.DataFrame:
+    """`frame` with a line of all sources together, where there are several."""
+    if frame.height < SEVERAL:
+        return frame
+    counts = [name for name, kind in RESULT_SCHEMA.items() if kind == pl.Int64]
+    total = frame.select(pl.lit("total").alias("source"), pl.col(counts).sum())
+    return pl.concat([frame, total], how="diagonal")
+
+
 def _tell(results: Sequence[DeliveryResult]) -> None:
     """Say on stderr which sources could not be read and why records were rejected."""
     for result in results:
         if result.error is not None:
             what = "not read by itself" if result.is_companion else "not read"
+            what = "skipped" if result.is_skipped else what
             click.echo(f"{what}: {result.source}: {result.error}", err=True)
         _tell_rejects(result)
         if result.counts is not None and result.counts.ignored:
@@ -227,7 +239,8 @@ def _rejected_count(result: DeliveryResult) -> int:
 
 
 def _exit_code(results: Sequence[DeliveryResult], *, strict: bool) -> ExitCode:
-    if any(result.error is not None and not result.is_companion for result in results):
+    failed = [result for result in results if result.error and not result.is_companion]
+    if any(not result.is_skipped for result in failed) or (failed and failed == list(results)):
         return ExitCode.NOT_USABLE
     if strict and any(_rejected_count(result) for result in results):
         return ExitCode.RECORDS_REJECTED

@@ -6,8 +6,9 @@ batch, and to commit half of one: a crash or an interrupt leaves the ledger as i
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
@@ -15,6 +16,7 @@ from ingest.calls.derive import DERIVATION_VERSION
 from ingest.charging import charge
 from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
+from ingest.files.beside import beside_data
 from ingest.ledger import Ledger
 from ingest.readers import reader_dated, reader_named, recognise
 from ingest.readers.mapped_files import MappedFile
@@ -53,6 +55,8 @@ class DeliveryResult:
     reject_reasons: tuple[RejectReason, ...] = ()
     error: str | None = None
     is_companion: bool = False
+    is_skipped: bool = False
+    """Whether it lay beside data in a folder, and is by its name none."""
 
 
 def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few callers set
@@ -88,7 +92,10 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
         dated = reader if scraped_at is None else reader_dated(reader, scraped_at)
         return deliver(ledger, source, dated, terms, progress, clock=clock)
 
-    results = [_result(ledger, opened, reader, take) for opened in open_sources(paths)]
+    results = [
+        _skipped_if_beside(_result(ledger, opened, reader, take), paths)
+        for opened in open_sources(paths)
+    ]
     charge(ledger, configuration)
     return results
 
@@ -117,6 +124,15 @@ def _result(
     return DeliveryResult(
         source=opened.name, format_name=name, counts=counts, reject_reasons=tuple(reasons)
     )
+
+
+def _skipped_if_beside(result: DeliveryResult, paths: Sequence[str]) -> DeliveryResult:
+    """`result`, skipped where a folder or a pattern, and not the user, names what is no data."""
+    is_named = result.source in {*paths, *(str(Path(path)) for path in paths)}
+    what = beside_data(result.source) if result.error and not is_named else None
+    if what is None:
+        return result
+    return replace(result, error=f"{what}, no telemetry", is_skipped=True)
 
 
 def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument

@@ -136,3 +136,56 @@ def test_a_full_disk_is_said_and_nothing_of_the_source_stays(folder: Path) -> No
     assert "Traceback" not in full.stderr
     again = apart(folder, "$G ingest a.jsonl --output json")
     assert orjson.loads(again.stdout)[0]["new"] == 60_000
+
+
+def test_what_lies_beside_data_in_a_folder_is_skipped_and_named_by_itself_refused(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = folder / "data"
+    data.mkdir()
+    (data / "a.jsonl").write_bytes(GOOD % b"a")
+    (data / "README.md").write_text("# What this is\n")
+    (data / "__init__.py").write_text("")
+    (data / "LICENSE").write_text("Do what you like.\n")
+    (data / "plot.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    for path in ("data", "data/*"):
+        code, counts, said = ingested(capfd, path)
+        assert code == 0
+        assert next(row for row in counts if row[0] is not None)[0] == 1
+        assert "skipped: data/README.md: a text for people, no telemetry" in said
+        assert "skipped: data/__init__.py: a program, no telemetry" in said
+        assert "skipped: data/LICENSE: a licence, no telemetry" in said
+        assert "skipped: data/plot.png: a picture, no telemetry" in said
+    code, _, said = ingested(capfd, "./data/README.md", "data/a.jsonl")
+    assert code == 4
+    assert "not read: data/README.md: " in said
+
+
+def test_a_folder_of_which_every_file_is_skipped_holds_no_data(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "data").mkdir()
+    (folder / "data" / "README.md").write_text("# Nothing yet\n")
+    assert ingested(capfd, "data")[0] == 4
+
+
+def test_a_file_that_is_called_as_no_data_and_is_data_is_read(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "data").mkdir()
+    (folder / "data" / "calls.md").write_bytes(GOOD % b"a")
+    assert ingested(capfd, "data")[:2] == (0, [(1, 1, 0, 0)])
+
+
+def test_the_table_of_several_sources_ends_with_all_of_them(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.jsonl").write_bytes(GOOD % b"a" + GOOD % b"b")
+    (folder / "b.jsonl").write_bytes(GOOD % b"b" + GOOD % b"c" + b'{"call_id": 7}\n')
+    with pytest.raises(SystemExit):
+        main(["ingest", "a.jsonl", "b.jsonl"])
+    rows = [line.split() for line in capfd.readouterr().out.splitlines() if line.strip()]
+    assert rows[-1] == ["total", "–", "5", "3", "1", "1", "0"]
+    with pytest.raises(SystemExit):
+        main(["ingest", "a.jsonl"])
+    assert "total" not in capfd.readouterr().out
