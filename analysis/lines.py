@@ -92,7 +92,10 @@ def unpriced_lines(groups: Mapping[GroupKey, Sums], by: Sequence[str]) -> list[L
 
 
 def idle_lines(idle: Iterable[IdleSums], by: Sequence[str]) -> list[Line]:
-    """A line for each pool (and currency, and time) of what was provisioned and not busy."""
+    """A line for each pool (and currency, and time) of what was provisioned and not busy.
+
+    A time at which nothing of a pool was provisioned and nothing busy has none.
+    """
     return [
         Line(
             line="idle",
@@ -105,6 +108,7 @@ def idle_lines(idle: Iterable[IdleSums], by: Sequence[str]) -> list[Line]:
             idle=item,
         )
         for item in idle
+        if item.time is None or item.provisioned_ps or item.gpu_ps
     ]
 
 

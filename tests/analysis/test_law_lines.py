@@ -1,6 +1,7 @@
 """The lines of the law, worked by hand on a GPU that costs 3.60 an hour, a thousandth a second."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from analysis.calls import calls as calls_of
 from analysis.errors import NoDataError, WrongQuestionError
 from analysis.law import law
+from analysis.lines import IdleSums, idle_lines
 from analysis.window import Window
 from ingest.config import Configuration, Pool, TokenPrice
 from ingest.ledger import Ledger
@@ -300,3 +302,23 @@ def test_a_window_that_decodes_without_tokens_says_so(ledger_of: LedgerOf) -> No
     assert [row[name] for name in ("N", "Tp_s", "L_tokens", "Td_s")] == [1, 10.0, 0.0, None]
     assert (row["gpu_seconds"], row["cost"]) == (60.0, Decimal("0.06"))
     assert any(note.startswith("Td is not defined on 1 line") for note in answer.notes)
+
+
+def test_an_hour_outside_of_the_schedule_has_no_idle_line_and_a_pool_without_time_has_one() -> None:
+    nothing = IdleSums(
+        pool="a",
+        time="2026-10-01T00",
+        currency="USD",
+        gpu_ps=0,
+        excess_ps=0,
+        cost=Decimal(0),
+        provisioned_ps=0,
+        provisioned_cost=Decimal(0),
+        replayed_ps=0,
+        replayed_cost=Decimal(0),
+    )
+    full = replace(nothing, time="2026-10-01T01", provisioned_ps=1)
+    overrun = replace(nothing, time="2026-10-01T02", gpu_ps=-1)
+    lines = idle_lines([nothing, full, overrun], ("hour",))
+    assert [line.values["hour"] for line in lines] == ["2026-10-01T01", "2026-10-01T02"]
+    assert len(idle_lines([replace(nothing, time=None)], ("endpoint",))) == 1
