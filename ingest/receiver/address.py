@@ -6,7 +6,7 @@ Owns what "host:port" means. Refuses an address that is taken, before anything e
 import socket
 from dataclasses import dataclass
 
-from ingest.errors import ConfigurationError
+from ingest.errors import ConfigurationError, LedgerError
 
 BACKLOG = 2_048
 
@@ -42,7 +42,7 @@ def parse_address(text: str) -> Address:
 
 
 def listening_socket(address: Address) -> socket.socket:
-    """A socket that listens on `address`; raises `ConfigurationError` where none can."""
+    """A socket that listens on `address`; raises `LedgerError` where none can."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,7 +51,7 @@ def listening_socket(address: Address) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise ConfigurationError(
+        raise LedgerError(
             f"the address {address} cannot be listened on: {error.strerror or error}; choose "
             "another with --http"
         ) from error

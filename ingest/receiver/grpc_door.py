@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import grpc
 
-from ingest.errors import ConfigurationError
+from ingest.errors import LedgerError
 from ingest.receiver.address import Address
 from ingest.receiver.inbox import InboxFullError
 from ingest.receiver.intake import PROTOBUF, BadRequestError, answer
@@ -26,7 +26,7 @@ THREADS = 16
 def grpc_server(reception: Reception, tokens: Tokens, address: Address) -> tuple[Any, int]:
     """A server bound to `address`, not started yet, and the port that it has.
 
-    Raises `ConfigurationError` where the address cannot be had.
+    Raises `LedgerError` where the address cannot be had.
     """
 
     server = grpc.server(
@@ -40,7 +40,7 @@ def grpc_server(reception: Reception, tokens: Tokens, address: Address) -> tuple
     try:
         port = server.add_insecure_port(str(address))
     except RuntimeError as error:
-        raise ConfigurationError(
+        raise LedgerError(
             f"the address {address} cannot be listened on; choose another with --grpc, "
             "or --grpc off"
         ) from error
