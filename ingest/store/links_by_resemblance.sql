@@ -1,5 +1,6 @@
 -- Views that resemble each other: other observers, other traces, the same counts of tokens, the
--- same model as far as the engine names one, and one interval inside of the other.
+-- same model as far as the engine names one, and one interval inside of the other. Two engines, two
+-- replicas or two pools that are named tell two calls.
 --
 -- Only a view beside which its observer tells no other with these counts at that time can be
 -- paired: where there are several, nobody knows which of them is meant.
@@ -64,6 +65,9 @@ around as (
         and coalesce(s.trace_id <> a.trace_id, true)
         and coalesce(s.response_id = a.response_id, true)
         and coalesce(s.input_hash = a.input_hash, true)
+        and coalesce(s.replica = a.replica, true)
+        and coalesce(s.pool_reported = a.pool_reported, true)
+        and not (s.is_engine and a.is_engine)
         and (
             s.model in (a.model, a.model_requested)
             or s.model_requested in (a.model, a.model_requested)

@@ -8,6 +8,7 @@ with combinations as (
         service,
         model,
         model_requested,
+        pool_reported,
         timing_source
     from cohorts
     where origin = 'production' and timing_quality <> 'invalid'
@@ -19,6 +20,7 @@ apart as (
         r.trace_id,
         r.response_id,
         r.input_hash,
+        r.replica,
         r.input_tokens,
         r.output_tokens,
         coalesce(r.arrived_at, r.started_at) as begun_at,
@@ -34,6 +36,7 @@ apart as (
         v.trace_id,
         v.response_id,
         v.input_hash,
+        v.replica,
         v.uncached_input_tokens + coalesce(v.cache_read_tokens, 0)
         + coalesce(v.cache_write_tokens, 0) as input_tokens,
         v.visible_output_tokens + coalesce(v.reasoning_tokens, 0) as output_tokens,
@@ -50,6 +53,8 @@ told as (
         a.trace_id,
         a.response_id,
         a.input_hash,
+        a.replica,
+        c.pool_reported,
         a.input_tokens,
         a.output_tokens,
         a.begun_at,
