@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -18,6 +19,7 @@ from ingest.charging import charge
 from ingest.config import Configuration, Pool
 from ingest.deliver import deliver_paths
 from ingest.ledger import Connection, Ledger, open_for_writing
+from ingest.schema import migrations
 
 LedgerOf = Callable[..., Ledger]
 
@@ -177,10 +179,11 @@ def test_stored_sums_are_those_of_the_charges_as_calls_arrive(
 
 def test_a_ledger_of_before_has_the_sums_of_its_charges(tmp_path: Path, ledger: Ledger) -> None:
     path = tmp_path / "older.duckdb"
-    with open_for_writing(path) as older:
-        older.connection.register("charged", ledger.connection.table("charges").to_arrow_table())
-        older.connection.execute("insert into charges by name select * from charged")
-        older.connection.execute("drop table charge_sums")
-        older.set_fact("schema_version", "2")
+    with duckdb.connect(str(path)) as older:
+        for migration in migrations()[:2]:
+            older.execute(migration.sql)
+        older.register("charged", ledger.connection.table("charges").to_arrow_table())
+        older.execute("insert into charges by name select * from charged")
+        older.execute("insert into ledger_facts values ('schema_version', '2')")
     with open_for_writing(path) as forward:
         assert sums(forward.connection, STORED_SUMS) == sums(ledger.connection, SUMS_OF_CHARGES)
