@@ -46,7 +46,7 @@ def monthly_figures(
     by_endpoint = law(ledger, configuration, by=("endpoint",), window=period.window)
     by_team = law(ledger, configuration, by=("team",), window=period.window)
     daily = law(ledger, configuration, by=("day", "endpoint"), window=period.window).frame
-    endpoints = _document_lines(by_endpoint.frame, "endpoint")
+    endpoints = _document_lines(by_endpoint.frame, "endpoint", currency)
     return MonthlyFigures(
         month=month,
         window_text=period.text,
@@ -54,7 +54,7 @@ def monthly_figures(
         previous_month=previous.name,
         previous_cost=_previous_cost(ledger, configuration, before),
         endpoints=endpoints,
-        teams=_document_lines(by_team.frame, "team"),
+        teams=_document_lines(by_team.frame, "team", currency),
         days=_days(daily, endpoints, currency),
         idle_and_unpriced=_without_calls_or_price(endpoints),
         moved=_moved(ledger, configuration, before, period.window),
@@ -66,11 +66,30 @@ def monthly_figures(
     )
 
 
-def _document_lines(frame: pl.DataFrame, by: str) -> pl.DataFrame:
-    """The lines of `frame` with `label`, `rounded_cost`, and `law_cost` where the law applies."""
+def _document_lines(frame: pl.DataFrame, by: str, currency: str) -> pl.DataFrame:
+    """The lines of `frame` with `label`, `rounded_cost`, and `law_cost` where the law applies.
+
+    What a line costs in another currency stands in its label: the columns of money are in one.
+    """
     lines = with_rounded_cost(labelled_with_pool(frame, (by,)))
+    is_own = pl.col("currency").is_null() | (pl.col("currency") == currency)
+    told = [_label(*row) for row in lines.select("label", "rounded_cost", "currency").rows()]
+    money = ("rounded_cost", "cost", "price_per_gpu_hour")
+    lines = lines.with_columns(
+        pl.when(is_own).then("label").otherwise(pl.Series(told, dtype=pl.String)).alias("label"),
+        *(pl.when(is_own).then(pl.col(name)).alias(name) for name in money),
+    )
     has_letters = pl.col("B").is_not_null() & pl.col("Td_s").is_not_null()
     return lines.with_columns(law_cost=pl.when(has_letters).then(pl.col("cost")))
+
+
+def _label(label: str, cost: Decimal | None, currency: str | None) -> str:
+    """The label of a line with its cost, as it stands where no column has it."""
+    return label if cost is None or currency is None else f"{label} ({_amount(cost, currency)})"
+
+
+def _amount(cost: Decimal, currency: str) -> str:
+    return f"{cost:,.{decimals_of(currency)}f} {currency}"
 
 
 def _covered(ledger: Ledger, window: Window) -> Window | None:

@@ -40,7 +40,7 @@ select
     c.call_no,
     c.cohort_id,
     c.partition_id,
-    cast(coalesce(c.own_cost * e.rate, c.own_cost) as decimal(18, 9)) as token_cost,
+    try_cast(coalesce(c.own_cost * e.rate, c.own_cost) as decimal(18, 9)) as token_cost,
     coalesce(e.target, c.currency) as currency,
     c.price_source,
     case when e.note is null then c.price_rule else c.price_rule || '; ' || e.note end
@@ -53,4 +53,4 @@ left join exchange as e
         c.currency = e.source
         and c.priced_at >= e.since
         and (e.until is null or c.priced_at < e.until)
-where c.own_cost is not null;
+where try_cast(coalesce(c.own_cost * e.rate, c.own_cost) as decimal(18, 9)) is not null;

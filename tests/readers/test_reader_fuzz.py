@@ -75,7 +75,8 @@ def read(reader: Reader, content: bytes) -> list[Batch] | None:
 def assert_sound(batches: list[Batch] | None) -> None:
     """Batches are bounded, and what was taken can be stored."""
     for batch in batches or ():
-        assert 0 < batch.read_count <= MAX_BATCH_RECORDS
+        assert batch.read_count <= MAX_BATCH_RECORDS
+        assert batch.read_count + batch.ignored_count > 0
         for span in batch.spans:
             assert (len(span.trace_id), len(span.span_id)) == (32, 16)
             orjson.dumps([span.attributes, span.resource, list(span.events), span.name])
