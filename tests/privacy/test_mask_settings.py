@@ -48,5 +48,5 @@ def test_config_check_refuses_a_pattern_that_cannot_be_used(
     path = configuration(tmp_path, "[[mask_patterns]]\nname = 'x'\npattern = '(?<=a)b'\n")
     with pytest.raises(SystemExit) as ended:
         main(["config", "check", "--config", str(path)])
-    assert ended.value.code == 4
+    assert ended.value.code == 2
     assert "mask_patterns[0].pattern cannot be used" in capsys.readouterr().err

@@ -185,7 +185,7 @@ def test_a_span_that_is_no_valid_protobuf_costs_itself_alone(take) -> None:
     assert names(taken) == ["before", "after"]
     (reject,) = taken.rejects
     assert reject.position == "resourceSpans[0].scopeSpans[0].spans[1]"
-    assert reject.reason.startswith("no valid Span: ")
+    assert reject.reason.startswith("no valid Span, ")
     assert [span.service for span in taken.spans] == ["shop", "shop"]
 
 
