@@ -37,7 +37,7 @@ class Told(NamedTuple):
 
 def groups(pairs: Sequence[Pair], told: Mapping[str, Told]) -> list[Group]:
     """The groups of two views or more that `pairs` make; `told` has every view of a pair."""
-    by_id = _components([(pair.first, pair.second) for pair in pairs if pair.rule == "response_id"])
+    by_id = components([(pair.first, pair.second) for pair in pairs if pair.rule == "response_id"])
     node_of = {view: node for node in by_id for view in node}
     alike = {
         frozenset((_node(pair.first, node_of), _node(pair.second, node_of)))
@@ -47,7 +47,7 @@ def groups(pairs: Sequence[Pair], told: Mapping[str, Told]) -> list[Group]:
     edges = [tuple(edge) for edge in alike if len(edge) == 2]
     joined = [
         frozenset(nodes)
-        for nodes in _components((one, other) for one, other in edges)
+        for nodes in components((one, other) for one, other in edges)
         if _is_sound(nodes, alike, told)
     ]
     probable = [frozenset(view for node in nodes for view in node) for nodes in joined]
@@ -77,7 +77,7 @@ def _is_sound(nodes: Iterable[Node], alike: set[frozenset[Node]], told: Mapping[
     return len(set(observers)) == len(observers) and len(answers) <= 1
 
 
-def _components(edges: Iterable[tuple[T, T]]) -> list[frozenset[T]]:
+def components(edges: Iterable[tuple[T, T]]) -> list[frozenset[T]]:
     """The connected parts of the graph with these edges."""
     neighbours: dict[T, list[T]] = defaultdict(list)
     for one, other in edges:

@@ -4,12 +4,13 @@ Owns `call_views`, and when its groups are made and parted. Refuses to depend on
 whatever a delivery changes is decided anew from all views around it, each as it was told.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import pyarrow as pa
 
-from ingest.calls.grouping import Group, Pair, Told, groups
+from ingest.calls.grouping import Group, Pair, Told, components, groups
 from ingest.calls.joining import joined_call
 from ingest.calls.timing import NS_PER_S
 from ingest.ledger import Connection
@@ -56,9 +57,9 @@ class Linking:
 
     def join(self) -> None:
         """After the merge: decide about all views around what changed."""
-        ((begun_at, ended_at),) = self.connection.execute(statement("links_extent")).fetchall()
-        if begun_at is not None:
-            found, wrong = self._decided(begun_at, ended_at)
+        stretch = self._stretch()
+        if stretch is not None:
+            found, wrong = self._decided(stretch)
             if wrong:
                 self._mark("broken_groups", [(call_id,) for call_id in wrong], ("call_id",))
                 self._break()
@@ -71,21 +72,21 @@ class Linking:
         self.connection.execute(statement("links_break"))
         self.connection.execute(statement("calls_number"))
 
-    def _decided(self, begun_at: int, ended_at: int) -> tuple[list[Group], set[str]]:
+    def _stretch(self) -> dict[str, int] | None:
+        """From when to when the views end that a change may concern; None where none changed."""
+        ((begun_at, ended_at),) = self.connection.execute(statement("links_extent")).fetchall()
+        if begun_at is None:
+            return None
+        return {"since": begun_at - REACH_NS, "until": ended_at + REACH_NS}
+
+    def _decided(self, stretch: dict[str, int]) -> tuple[list[Group], set[str]]:
         """The groups that are to be made, and those in the ledger that do not hold any more."""
-        stretch = {"since": begun_at - REACH_NS, "until": ended_at + REACH_NS}
-        self.connection.execute(statement("links_candidates"), stretch)
-        terms = {"longest_ns": LONGEST_NS, "slack_ns": SLACK_NS}
-        self.connection.execute(statement("links_evidence"), stretch | terms)
-        pairs = [
-            Pair(*row)
-            for name, values in (
-                ("links_by_id", {"slack_ns": SLACK_NS}),
-                ("links_by_resemblance", {}),
-            )
-            for row in self.connection.execute(statement(name), values).fetchall()
-        ]
+        pairs = self._pairs(stretch)
         told, decided, held = self._told(pairs)
+        while self._reaches_further(pairs, decided, held.values()):
+            stretch = self._stretch() or stretch
+            pairs = self._pairs(stretch)
+            told, decided, held = self._told(pairs)
         made = [group for group in groups(pairs, told) if group.members & decided]
         concerned = decided.union(*(group.members for group in made))
         standing = {counted: members for counted, members in held.items() if members & concerned}
@@ -93,6 +94,28 @@ class Linking:
         wrong = {counted for counted, members in standing.items() if members not in right}
         kept = {members for counted, members in standing.items() if counted not in wrong}
         return [group for group in made if group.members not in kept], wrong
+
+    def _pairs(self, stretch: dict[str, int]) -> list[Pair]:
+        """The pairs among the views that have an id or counts of a changed call."""
+        self.connection.execute(statement("links_candidates"), stretch)
+        terms = {"longest_ns": LONGEST_NS, "slack_ns": SLACK_NS}
+        self.connection.execute(statement("links_evidence"), stretch | terms)
+        by_id = self.connection.execute(statement("links_by_id"), {"slack_ns": SLACK_NS}).fetchall()
+        alike = self.connection.execute(statement("links_by_resemblance")).fetchall()
+        return [Pair(*row) for row in by_id + alike]
+
+    def _reaches_further(
+        self, pairs: Sequence[Pair], decided: set[str], held: Iterable[frozenset[str]]
+    ) -> bool:
+        """Whether views that hang together with decided ones have ids or counts not looked at.
+
+        They are looked at from now on: a group depends on all pairs that its views could make.
+        """
+        edges = [(pair.first, pair.second) for pair in pairs]
+        edges += [(view, other) for views in held for view, other in pairwise(sorted(views))]
+        reached = [part for part in components(edges) if part & decided]
+        self._mark("paired_views", [(view,) for part in reached for view in part], ("call_id",))
+        return bool(self.connection.execute(statement("links_widen")).fetchall())
 
     def _told(
         self, pairs: Sequence[Pair]
