@@ -146,10 +146,15 @@ class _Settling:
 
     def _run(self) -> None:
         pace = Pace()
-        while not self._is_stopping.wait(pace.pause_s(self._inbox.waiting_count)):
+        while not self._is_stopping.wait(pace.pause_s(self._left())):
             pace.begin()
-            self._settle(until=time.monotonic() + HOLD_S)
+            if self._left():
+                self._settle(until=time.monotonic() + HOLD_S)
         self._settle(until=time.monotonic() + STOP_S)
+
+    def _left(self) -> int:
+        """Arrivals that are still to be tried; without any, the ledger is not opened."""
+        return self._inbox.waiting_count - self._inbox.failed_count(MAX_FAILURES)
 
     def _settle(self, until: float) -> None:
         try:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -216,6 +217,20 @@ def test_questions_and_imports_work_while_it_receives(
     assert (codes, set(sent)) == ([0, 0, 0], {200})
     numbers = [number for number, _ in calls_in(receiver.ledger_path)]
     assert numbers == [*range(1, 20 * len(sent) + 1), *range(10_001, 10_501)]
+
+
+def test_a_receiver_to_which_nothing_comes_does_not_open_the_ledger(
+    start: Start, request_of: RequestOf
+) -> None:
+    receiver = start()
+    time.sleep(1.5)
+    assert receiver.health()["settled_at"] is None
+    post(receiver, request_of(range(1, 2)).SerializeToString(), PROTOBUF)
+    receiver.wait_until_settled()
+    time.sleep(1.5)
+    settled_at = receiver.health()["settled_at"]
+    time.sleep(1.5)
+    assert receiver.health()["settled_at"] == settled_at
 
 
 def test_a_second_receiver_on_the_same_port_says_so(
