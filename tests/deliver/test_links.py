@@ -200,7 +200,7 @@ def views() -> st.SearchStrategy[Span]:
     return st.one_of(told_by_clients, st.builds(engine, st.integers(6, 7), at))
 
 
-@settings(deadline=None, max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), given_views=st.lists(views(), min_size=2, max_size=6), has_log=st.booleans())
 def test_any_order_and_any_cuts_join_the_same_views(
     data: st.DataObject,

@@ -27,7 +27,7 @@ RECEIVED_AT = 1_790_000_000 * 10**9
 WAIT_S = 60.0
 CONTENTS = {
     "spans": "select * exclude (delivery_id) from spans order by trace_id, span_id",
-    "calls": "select * exclude (delivery_id, call_no) from calls order by call_id",
+    "calls": "select * exclude (delivery_id, call_no, cohort_id) from calls order by call_id",
 }
 
 Row = tuple[Any, ...]
