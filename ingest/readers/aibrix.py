@@ -7,9 +7,10 @@ one bad request take the others of its line with it.
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.calls.timing import outside_notes, quality
+from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_MS, held
@@ -84,7 +85,5 @@ def _call_of(request: Json, milliseconds: int, occurrences: Occurrences) -> Call
             input_tokens=tokens_of(record, input_key), output_tokens=tokens_of(record, output_key)
         ).columns(),
     }
-    notes = [call["tokens_note"], *outside_notes(call)]
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
     said = {"timestamp": milliseconds, "request": record}
-    return Call(identity=occurrences.identity(canonical_bytes(said)), **call)
+    return Call(identity=occurrences.identity(canonical_bytes(said)), **with_notes(call))

@@ -9,10 +9,10 @@ cumulative, for that of a call.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.calls.missing import missing_note
-from ingest.calls.timing import outside_notes, quality
+from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_S, instant_of_seconds
@@ -113,11 +113,9 @@ def _call_of(
         ).columns(),
         **_cost(properties),
     }
-    notes = [call["tokens_note"], _missing(call, "ok"), *outside_notes(call)]
-    if len(begun) > 1:
-        notes.append(f"{len(begun)} messages had begun, it is assumed to be the latest")
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
-    return call
+    is_assumed = len(begun) > 1
+    assumed = f"{len(begun)} messages had begun, it is assumed to be the latest"
+    return with_notes(call, assumed if is_assumed else None)
 
 
 def _without_result(begun: _Begun, user_id: str | None) -> Call:
@@ -129,10 +127,9 @@ def _without_result(begun: _Begun, user_id: str | None) -> Call:
         "timing_source": "tokens",
         "timing_quality": quality(begun.at, None, None, None),
         "tokens_source": "unknown",
+        "tokens_note": _NO_RESULT,
     }
-    notes = [_NO_RESULT, _missing(call, "cancelled"), *outside_notes(call)]
-    call["tokens_note"] = "; ".join(note for note in notes if note)
-    return Call(identity=begun.identity, **call)
+    return Call(identity=begun.identity, **with_notes(call))
 
 
 def _instant(record: Mapping[str, Json]) -> int | None:
@@ -155,14 +152,3 @@ def _cost(properties: Mapping[str, Json]) -> dict[str, Any]:
     if cost < 0:
         raise RecordError(f"cost {value} is below 0")
     return {"reported_cost": cost, "reported_currency": "USD"} if cost else {}
-
-
-def _missing(call: Mapping[str, Any], status: str) -> str | None:
-    return missing_note(
-        call.get("uncached_input_tokens"),
-        call.get("visible_output_tokens"),
-        status=status,
-        http_status=None,
-        is_stream=False,
-        operation="chat",
-    )

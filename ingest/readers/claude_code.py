@@ -8,9 +8,9 @@ the client wrote itself without asking a model.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.missing import missing_note
-from ingest.calls.timing import outside_notes, quality
+from ingest.calls.timing import quality
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.claude_usage import SYNTHETIC, claude_columns
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
@@ -99,9 +99,7 @@ def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
         **tokens,
         **_cost(record),
     }
-    notes = [tokens.get("tokens_note"), _missing(call), *outside_notes(call)]
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
-    return Call(identity=_identity(record, message, occurrences), **call)
+    return Call(identity=_identity(record, message, occurrences), **with_notes(call))
 
 
 def _identity(
@@ -129,14 +127,3 @@ def _cost(record: Mapping[str, Json]) -> dict[str, Any]:
     if cost is None:
         return {}
     return {"reported_cost": native_value("reported_cost", cost), "reported_currency": "USD"}
-
-
-def _missing(call: Mapping[str, Any]) -> str | None:
-    return missing_note(
-        call.get("uncached_input_tokens"),
-        call.get("visible_output_tokens"),
-        status=call["status"],
-        http_status=None,
-        is_stream=False,
-        operation="chat",
-    )

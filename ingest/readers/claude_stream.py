@@ -7,9 +7,9 @@ placeholder for a count: without the result the output is unknown.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.missing import missing_note
 from ingest.calls.timing import quality
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.claude_runs import Run
 from ingest.readers.claude_usage import SYNTHETIC, claude_columns
 from ingest.readers.documents import Document, records
@@ -118,16 +118,8 @@ def _call_of(
         "finish_reason": stop_reason,
         **claude_columns(usage),
     }
-    missing = missing_note(
-        call["uncached_input_tokens"],
-        call["visible_output_tokens"],
-        status="ok",
-        http_status=None,
-        is_stream=False,
-        operation="chat",
-    )
-    call["tokens_note"] = "; ".join(note for note in (call["tokens_note"], missing) if note) or None
     message_id = text_or_none(message.get("id"))
-    if message_id is None:
-        return Call(identity=occurrences.identity(canonical_bytes(record)), **call)
-    return Call(identity=f"claude-code:{message_id}", **call)
+    identity = f"claude-code:{message_id}" if message_id else None
+    return Call(
+        identity=identity or occurrences.identity(canonical_bytes(record)), **with_notes(call)
+    )

@@ -7,10 +7,10 @@ as countTokens, which generate nothing.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.calls.missing import missing_note
-from ingest.calls.timing import outside_notes, quality
+from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import records
 from ingest.readers.gemini_tokens import gemini_columns
 from ingest.readers.identity import Occurrences, canonical_bytes
@@ -57,15 +57,16 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
 
 
 def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
+    """The call of one answer. What to ask a stream without usage for is no option of this API, so
+    the notes do not know that it is one.
+    """
     method = record.get("method")
     if method not in _METHODS:
         raise RecordError(f"method {str(method)[:40]!r} is none that generates content")
     chunks = _chunks(record.get("response"))
-    is_stream = method == _STREAM
     ended_at = _last_text(chunks, "createTime")
     at = None if ended_at is None else instant_of_text(ended_at)
     call: dict[str, Any] = {
-        "stream": is_stream,
         "model": _last_text(chunks, "modelVersion"),
         "finish_reason": _finish_reason(chunks),
         "ended_at": at,
@@ -73,17 +74,11 @@ def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
         "timing_quality": quality(None, None, None, at),
         **_tokens(_last(chunks, "usageMetadata")),
     }
-    missing = missing_note(
-        call["uncached_input_tokens"],
-        call["visible_output_tokens"],
-        status="ok",
-        http_status=None,
-        is_stream=False,
-        operation="chat",
+    return Call(
+        identity=_identity(record, chunks, occurrences),
+        stream=method == _STREAM,
+        **with_notes(call),
     )
-    notes = [call["tokens_note"], missing, *outside_notes(call)]
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
-    return Call(identity=_identity(record, chunks, occurrences), **call)
 
 
 def _identity(

@@ -7,10 +7,10 @@ to take the person's messages for calls.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.missing import missing_note
-from ingest.calls.timing import outside_notes, quality
+from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.gemini_tokens import gemini_columns
 from ingest.readers.identity import Occurrences, canonical_bytes
@@ -79,20 +79,11 @@ def _call_of(record: Mapping[str, Json], session_id: str | None, occurrences: Oc
         "timing_quality": quality(None, None, None, ended_at),
         **_tokens(record.get("tokens")),
     }
-    missing = missing_note(
-        call["uncached_input_tokens"],
-        call["visible_output_tokens"],
-        status="ok",
-        http_status=None,
-        is_stream=False,
-        operation="chat",
-    )
-    notes = [call["tokens_note"], missing, *outside_notes(call)]
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
     message_id = text_or_none(record.get("id"))
-    if message_id is None:
-        return Call(identity=occurrences.identity(canonical_bytes(record)), **call)
-    return Call(identity=f"{GeminiSession.name}:{message_id}", **call)
+    identity = f"{GeminiSession.name}:{message_id}" if message_id else None
+    return Call(
+        identity=identity or occurrences.identity(canonical_bytes(record)), **with_notes(call)
+    )
 
 
 def _instant(value: Json) -> int | None:

@@ -8,10 +8,10 @@ and statistics repeat, and answers out of Inspect's own cache, which asked no mo
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.missing import missing_note
-from ingest.calls.timing import outside_notes, quality
+from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import instant_of_text
@@ -130,17 +130,7 @@ def _columns(record: Mapping[str, Json]) -> dict[str, Any]:
         **buckets(**{name: usage.get(key) for name, key in _USAGE.items()}).columns(),
         **_parameters(_object(record, "config")),
     }
-    missing = missing_note(
-        call["uncached_input_tokens"],
-        call["visible_output_tokens"],
-        status=status,
-        http_status=None,
-        is_stream=False,
-        operation="chat",
-    )
-    notes = [call["tokens_note"], missing, *outside_notes(call)]
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
-    return call
+    return with_notes(call)
 
 
 def _parameters(config: Mapping[str, Json]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ summaries that LLMPerf writes beside them.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.missing import missing_note
 from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.opening import opening
@@ -63,16 +63,7 @@ def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
         "timing_quality": quality(None, None, None, None),
         **_tokens(record, status),
     }
-    missing = missing_note(
-        call["uncached_input_tokens"],
-        call["visible_output_tokens"],
-        status=status,
-        http_status=call["http_status"],
-        is_stream=False,
-        operation="chat",
-    )
-    notes = [call["tokens_note"], missing, _durations(record)]
-    call["tokens_note"] = "; ".join(note for note in notes if note) or None
+    call = with_notes(call, _durations(record))
     return Call(identity=occurrences.identity(canonical_bytes(record)), **call)
 
 
