@@ -127,6 +127,7 @@ class Inbox:
             self._count(1, len(arrival.content))
             self._in_flight += 1
         stored: Future[None] = Future()
+        stored.set_running_or_notify_cancel()  # who no longer waits takes nothing back
         self._queue.put((arrival, stored))
         return stored
 

@@ -1,5 +1,7 @@
 """The inbox keeps what it acknowledges, in order, within its bound."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,23 @@ def test_a_full_inbox_refuses_until_something_is_forgotten(tmp_path: Path) -> No
         )
         inbox.put(arrival(b"y" * 20)).result(WAIT_S)
         assert inbox.waiting_bytes == 20
+
+
+def test_what_nobody_waits_for_any_more_is_stored_and_so_is_what_comes_after(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "inbox"
+    with (
+        Inbox(path, max_bytes=100) as inbox,
+        closing(sqlite3.connect(path, isolation_level=None)) as holder,
+    ):
+        holder.execute("begin immediate")
+        stored = inbox.put(arrival(b"x"))
+        is_taken_back = stored.cancel()
+        holder.execute("rollback")
+        inbox.put(arrival(b"y")).result(WAIT_S)
+        found = contents(inbox.waiting(max_bytes=99, max_records=99, max_failures=3))
+    assert (is_taken_back, found) == (False, [b"x", b"y"])
 
 
 def test_one_request_larger_than_the_bound_is_taken_where_nothing_waits(tmp_path: Path) -> None:
