@@ -190,19 +190,16 @@ def _places(series: pl.DataFrame) -> list[list[dict[str, object]]]:
 def _place(rows: list[dict[str, object]], pools: _Pools) -> Place:
     first = rows[0]
     model, instance = _text(first["model"]), _text(first["instance"])
-    names = {instance} | {
-        value
-        for row in rows
-        for label, value in orjson.loads(str(row["labels"])).items()
-        if label in REPLICA_LABELS
-    }
-    told = {name for name in names if name in pools.of_replica}
+    labels = (orjson.loads(str(row["labels"])) for row in rows)
+    marks = {one[label] for one in labels for label in REPLICA_LABELS if label in one}
+    names = {name for name in (instance, *marks) if name}
+    told = {name: pools.of_replica[name] for name in names if name in pools.of_replica}
     pool = (
         _text(first["pool_reported"])
-        or _one({pool for name in told if name for pool in pools.of_replica[name]})
+        or _one({pool for found in told.values() for pool in found})
         or _one(pools.of_model.get(model or "", frozenset()))
     )
-    own = {name for name in told if name and pool in pools.of_replica[name]}
+    own = {name for name, found in told.items() if pool in found}
     return Place(
         engine=str(first["engine"]),
         model=model,
