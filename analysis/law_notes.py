@@ -103,7 +103,8 @@ def conversion_notes(
 
 def line_notes(lines: Sequence[Line]) -> Iterator[str]:
     """How much is estimated, not told, without a price, or used by replays."""
-    on_gpu = [line.sums for line in lines if line.sums is not None and line.basis == "gpu"]
+    of_calls = [(line, line.sums) for line in lines if line.sums is not None]
+    on_gpu = [sums for line, sums in of_calls if line.basis == "gpu"]
     busy_ps = sum(sums.gpu_ps for sums in on_gpu)
     estimated_ps = sum(sums.estimated_gpu_ps for sums in on_gpu)
     if estimated_ps:
@@ -111,11 +112,7 @@ def line_notes(lines: Sequence[Line]) -> Iterator[str]:
             f"{estimated_ps / busy_ps:.1%} of GPU-seconds are estimated: their calls do not tell "
             "when service began or the first token came"
         )
-    unknown = sum(
-        line.sums.call_count - line.sums.known_output_count
-        for line in lines
-        if line.sums is not None
-    )
+    unknown = sum(sums.call_count - sums.known_output_count for _, sums in of_calls)
     if unknown:
         yield f"output tokens not told: {counted(unknown, 'call')}; L is the mean of the others"
     without_td = sum(_has_decode_without_tokens(sums) for sums in on_gpu)
@@ -125,9 +122,7 @@ def line_notes(lines: Sequence[Line]) -> Iterator[str]:
             "that begin there have no output token; the letters give the prefill alone, "
             "gpu_seconds and cost stand"
         )
-    unpriced = sum(
-        line.sums.call_count for line in lines if line.line == "unpriced" and line.sums is not None
-    )
+    unpriced = sum(sums.call_count for line, sums in of_calls if line.line == "unpriced")
     if unpriced:
         yield f"unpriced: {counted(unpriced, 'call')}; `gpuledger check` says why"
     yield from _replayed_notes(lines)
