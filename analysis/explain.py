@@ -17,7 +17,7 @@ from analysis.errors import NoDataError, WrongQuestionError
 from analysis.idle_moves import IDLE_EFFECTS, NO_IDLE_EFFECTS, idle_effects
 from analysis.law import LawLines, law_lines
 from analysis.letters import PICOSECONDS_PER_S
-from analysis.lines import MONEY, Line, is_replayed, lines_frame
+from analysis.lines import MONEY, Line, is_replayed, line_rows
 from analysis.money import total
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
 from analysis.scan import Scan, scanned
@@ -33,6 +33,8 @@ COST_COLUMNS = ("cost_from", "cost_to", "change")
 NOTHING = Decimal(0)
 REPLAYS = "replays"
 """What a line is called here that replays used of a pool: no call, and no letter."""
+ABSENT: Row = {"cost": NOTHING, "N": None, "idle": None}
+"""A line in a period that has it not."""
 
 
 def explain(  # noqa: PLR0913 - a question is asked by keywords
@@ -72,43 +74,28 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     return Answer(frame=frame, notes=notes, window=after)
 
 
-def _pairs(
-    old: LawLines, new: LawLines, columns: Sequence[str]
-) -> Iterator[tuple[Row, Row | None, Row | None]]:
-    """The priced lines: what both periods share of each, then its row of either, None if absent."""
+def _pairs(old: LawLines, new: LawLines, columns: Sequence[str]) -> Iterator[tuple[Row, Row, Row]]:
+    """The priced lines: what both periods share of each, then its row of either."""
     keys = list(dict.fromkeys(["line", *columns, "pool", "basis", "currency"]))
     before, after = (_by_key(found, keys) for found in (old, new))
     for values in dict.fromkeys([*before, *after]):
         shared = dict(zip(keys, values, strict=True))
-        yield shared, before.get(values), after.get(values)
+        yield shared, before.get(values, ABSENT), after.get(values, ABSENT)
 
 
 def _by_key(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
     """The priced lines by their key, each with `p`, unrounded cost by GPU-seconds, and `idle`."""
-    exact = {
-        _key(line, keys): {"p": _price_per_s(line), "idle": line.idle}
-        for line in found.lines
+    rows = [
+        row
+        | {
+            "line": REPLAYS if is_replayed(line) else line.line,
+            "p": _price_per_s(line),
+            "idle": line.idle,
+        }
+        for line, row in zip(found.lines, line_rows(found.lines, found.columns), strict=True)
         if line.cost is not None
-    }
-    priced = lines_frame(found.lines, found.columns).filter(pl.col("cost").is_not_null())
-    named = [row | {"line": _name(row)} for row in priced.to_dicts()]
-    rows = [(tuple(row[key] for key in keys), row) for row in named]
-    return {key: row | exact[key] for key, row in rows}
-
-
-def _key(line: Line, keys: Sequence[str]) -> tuple[Any, ...]:
-    shared = {
-        "line": REPLAYS if is_replayed(line) else line.line,
-        "pool": line.pool,
-        "basis": line.basis,
-        "currency": line.currency,
-    }
-    return tuple((shared | dict(line.values))[key] for key in keys)
-
-
-def _name(row: Row) -> str:
-    is_of_replays = row["line"] == "unattributed" and row["N"] is None
-    return REPLAYS if is_of_replays else row["line"]
+    ]
+    return {tuple(row[key] for key in keys): row for row in rows}
 
 
 def _price_per_s(line: Line) -> float | None:
@@ -117,38 +104,30 @@ def _price_per_s(line: Line) -> float | None:
     return float(line.cost / line.gpu_ps) * PICOSECONDS_PER_S
 
 
-def _explained(shared: Row, before: Row | None, after: Row | None) -> dict[str, Any]:
+def _explained(shared: Row, before: Row, after: Row) -> dict[str, Any]:
     """One row of the answer: what the change of one line is made of."""
-    cost_from = NOTHING if before is None else before["cost"]
-    cost_to = NOTHING if after is None else after["cost"]
-    change = cost_to - cost_from
+    change = after["cost"] - before["cost"]
     line, effects = _split(shared["line"], before, after)
     of_idle = NO_IDLE_EFFECTS
     if line == "idle":
-        of_idle = idle_effects(
-            None if before is None else before["idle"],
-            None if after is None else after["idle"],
-            change,
-        )
+        of_idle = idle_effects(before["idle"], after["idle"], change)
     return {
         **shared,
         "line": line,
-        "cost_from": cost_from,
-        "cost_to": cost_to,
+        "cost_from": before["cost"],
+        "cost_to": after["cost"],
         "change": change,
         **_effect_columns({**effects, **of_idle}),
     }
 
 
-def _split(
-    line: str, before: Row | None, after: Row | None
-) -> tuple[str, Mapping[str, Decimal | None]]:
+def _split(line: str, before: Row, after: Row) -> tuple[str, Mapping[str, Decimal | None]]:
     """What a line is called in the answer, and the effects of its letters if it has any."""
     if line in {"idle", REPLAYS}:
         return line, NO_EFFECTS
-    if before is None or not before["N"]:
+    if not before["N"]:
         return "new", NO_EFFECTS
-    if after is None or not after["N"]:
+    if not after["N"]:
         return "retired", NO_EFFECTS
     return line, effects_of(before, after)
 
@@ -192,9 +171,10 @@ def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _unpriced_notes(old: LawLines, new: LawLines) -> list[str]:
-    frames = [lines_frame(found.lines, found.columns) for found in (old, new)]
-    counts = [int(frame.filter(pl.col("cost").is_null())["N"].sum()) for frame in frames]
-    if not any(counts):
+    before, after = (
+        sum(line.sums.call_count for line in found.lines if line.cost is None and line.sums)
+        for found in (old, new)
+    )
+    if not before and not after:
         return []
-    before, after = counts
     return [f"without a price, hence in no change: {counted(before, 'call')} before, {after} after"]

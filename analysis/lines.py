@@ -135,24 +135,31 @@ def is_replayed(line: Line) -> bool:
 
 
 def lines_frame(lines: Sequence[Line], by: Sequence[str]) -> pl.DataFrame:
-    """The answer's rows: money rounded so that it adds up, by descending cost (time first)."""
-    costs = rounded_costs(lines)
-    bills: dict[str | None, list[Decimal]] = {}
-    for line, cost in zip(lines, costs, strict=True):
-        if cost is not None:
-            bills.setdefault(line.currency, []).append(cost)
-    totals = {currency: total(amounts) for currency, amounts in bills.items()}
-    rows = [
-        _row(line, cost, totals.get(line.currency), "pool" in by)
-        for line, cost in zip(lines, costs, strict=True)
-    ]
-    frame = pl.DataFrame(rows, schema=_schema(by))
+    """The rows of the lines, by descending cost (time first)."""
+    frame = pl.DataFrame(line_rows(lines, by), schema=_schema(by))
     times = [column for column in by if column in TIME_COLUMNS]
     ties = [column for column in ("line", *by, "basis", "pool", "currency") if column not in times]
     order = list(dict.fromkeys([*times, "cost", "gpu_seconds", "N", *ties]))
     return frame.sort(
         order, descending=[c in {"cost", "gpu_seconds", "N"} for c in order], nulls_last=True
     )
+
+
+def line_rows(lines: Sequence[Line], by: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each of `lines`, in their order: money rounded so that it adds up to the bill.
+
+    A row lacks the letters and phases that its line has not.
+    """
+    costs = rounded_costs(lines)
+    bills: dict[str | None, list[Decimal]] = {}
+    for line, cost in zip(lines, costs, strict=True):
+        if cost is not None:
+            bills.setdefault(line.currency, []).append(cost)
+    totals = {currency: total(amounts) for currency, amounts in bills.items()}
+    return [
+        _row(line, cost, totals.get(line.currency), "pool" in by)
+        for line, cost in zip(lines, costs, strict=True)
+    ]
 
 
 def rounded_costs(lines: Sequence[Line]) -> list[Decimal | None]:
