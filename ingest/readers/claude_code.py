@@ -14,12 +14,11 @@ from ingest.readers.call_notes import with_notes
 from ingest.readers.claude_usage import SYNTHETIC, claude_columns
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.instants import instant_of_text
 from ingest.readers.latest import latest
 from ingest.readers.native_columns import native_value
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
+from ingest.readers.record_fields import instant_or_none, record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
@@ -85,7 +84,7 @@ def _is_call(record: Mapping[str, Json]) -> bool:
 def _call_of(record: Mapping[str, Json], occurrences: Occurrences) -> Call:
     message = record_of(record["message"])
     is_failed = record.get("isApiErrorMessage") is True
-    ended_at = _instant(record)
+    ended_at = instant_or_none(record, "timestamp")
     tokens = {"tokens_source": "unknown"} if is_failed else claude_columns(message.get("usage"))
     call: dict[str, Any] = {
         "status": "error" if is_failed else "ok",
@@ -110,15 +109,6 @@ def _identity(
     if message_id is not None:
         return f"{ClaudeCode.name}:{message_id}"
     return occurrences.identity(canonical_bytes(record))
-
-
-def _instant(record: Mapping[str, Json]) -> int | None:
-    value = record.get("timestamp")
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RecordError(f"timestamp {str(value)[:40]!r} is no instant as text")
-    return instant_of_text(value)
 
 
 def _cost(record: Mapping[str, Json]) -> dict[str, Any]:

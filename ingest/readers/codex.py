@@ -16,10 +16,9 @@ from ingest.calls.tokens import buckets, token_count
 from ingest.files import Source
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.instants import instant_of_text
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
+from ingest.readers.record_fields import instant_or_none, record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
@@ -91,7 +90,8 @@ def _call_or_none(record: Mapping[str, Json], session: _Session) -> Call | None:
     if kind == "session_meta" and session.session_id is None:
         session.session_id = text_or_none(payload.get("id"))
         session.provider = text_or_none(payload.get("model_provider"))
-        session.begun_at = _instant(payload) or _instant(record)
+        told = (instant_or_none(each, "timestamp") for each in (payload, record))
+        session.begun_at = next((at for at in told if at is not None), None)
     elif kind == "turn_context":
         session.model = text_or_none(payload.get("model")) or session.model
     elif kind == "event_msg" and payload.get("type") == "token_count":
@@ -142,7 +142,7 @@ def _grown(before: Usage | None, total: Usage) -> Usage:
 def _call_of(
     record: Mapping[str, Json], usage: Usage, grown: Usage | None, session: _Session
 ) -> Call:
-    ended_at = _instant(record)
+    ended_at = instant_or_none(record, "timestamp")
     begun_at = session.begun_at
     is_history = ended_at is not None and begun_at is not None and ended_at < begun_at
     call: dict[str, Any] = {
@@ -189,15 +189,6 @@ def _growth_note(usage: Usage, grown: Usage | None) -> str | None:
         f"the session's total grew by {grown['input_tokens']} input and "
         f"{grown['output_tokens']} output tokens"
     )
-
-
-def _instant(record: Mapping[str, Json]) -> int | None:
-    value = record.get("timestamp")
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RecordError(f"timestamp {str(value)[:40]!r} is no instant as text")
-    return instant_of_text(value)
 
 
 def _missing(call: Mapping[str, Any]) -> str | None:

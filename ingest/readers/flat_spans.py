@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from ingest.files import Source
 from ingest.readers.documents import Document, records
 from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, span_id_of, trace_id_of
-from ingest.readers.instants import instant_of_text
 from ingest.readers.json_text import bounded
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
+from ingest.readers.record_fields import instant_or_none, object_at, record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import KINDS, STATUSES, text_or_none, with_ids
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
@@ -92,8 +91,8 @@ def _span_of(record: Mapping[str, Json]) -> Span:
             parent_span_id=_id(record.get("parent_span_id"), SPAN_ID_BYTES) or None,
             name=text_or_none(record.get("name")) or "",
             kind=_one_of(KINDS, record.get("kind"), "SPAN_KIND_"),
-            started_at=_instant(record, "start_time"),
-            ended_at=_instant(record, "end_time"),
+            started_at=instant_or_none(record, "start_time"),
+            ended_at=instant_or_none(record, "end_time"),
             status=_one_of(STATUSES, status.get("code"), "STATUS_CODE_"),
             status_message=text_or_none(status.get("message")),
             service=text_or_none(resource.get("service.name")),
@@ -124,15 +123,6 @@ def _id(value: Json, size: int) -> str:
     return found or ""
 
 
-def _instant(record: Mapping[str, Json], key: str) -> int | None:
-    value = record.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RecordError(f"{key} {str(value)[:40]!r} is no instant as text")
-    return instant_of_text(value)
-
-
 def _one_of(names: tuple[str, ...], value: Json, prefix: str) -> str:
     """The name of an enum, which may come as its number."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(names):
@@ -148,7 +138,7 @@ def _events(record: Mapping[str, Json]) -> list[SpanEvent]:
     return [
         SpanEvent(
             name=text_or_none(event.get("name")) or "",
-            at=_instant(event, "timestamp"),
+            at=instant_or_none(event, "timestamp"),
             attributes=_object(event, "attributes"),
         )
         for event in map(record_of, events)
@@ -156,9 +146,4 @@ def _events(record: Mapping[str, Json]) -> list[SpanEvent]:
 
 
 def _object(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    value = record.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise RecordError(f"{key} {str(value)[:40]!r} is no object")
-    return {name: bounded(item) for name, item in value.items()}
+    return {name: bounded(item) for name, item in object_at(record, key).items()}

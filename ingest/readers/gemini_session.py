@@ -14,10 +14,9 @@ from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.gemini_tokens import gemini_columns
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.instants import instant_of_text
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
+from ingest.readers.record_fields import instant_or_none, record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
@@ -70,7 +69,7 @@ def _of_session(
 
 
 def _call_of(record: Mapping[str, Json], session_id: str | None, occurrences: Occurrences) -> Call:
-    ended_at = _instant(record.get("timestamp"))
+    ended_at = instant_or_none(record, "timestamp")
     call: dict[str, Any] = {
         "model": text_or_none(record.get("model")),
         "conversation_id": session_id,
@@ -84,14 +83,6 @@ def _call_of(record: Mapping[str, Json], session_id: str | None, occurrences: Oc
     return Call(
         identity=identity or occurrences.identity(canonical_bytes(record)), **with_notes(call)
     )
-
-
-def _instant(value: Json) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RecordError(f"timestamp {str(value)[:40]!r} is no instant as text")
-    return instant_of_text(value)
 
 
 def _tokens(tokens: Json) -> dict[str, Any]:

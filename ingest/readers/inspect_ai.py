@@ -14,12 +14,11 @@ from ingest.files import Source
 from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.instants import instant_of_text
 from ingest.readers.native_columns import native_value
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
-from ingest.readers.rejection import RecordError, rejected
+from ingest.readers.record_fields import instant_or_none, object_at, record_of
+from ingest.readers.rejection import rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
 
@@ -112,12 +111,12 @@ def _identity(
 
 
 def _columns(record: Mapping[str, Json]) -> dict[str, Any]:
-    output = _object(record, "output")
-    arrived_at, ended_at = _instant(record, "timestamp"), _instant(record, "completed")
+    output = object_at(record, "output")
+    arrived_at, ended_at = (instant_or_none(record, key) for key in ("timestamp", "completed"))
     status = "error" if record.get("error") or output.get("error") else "ok"
     if record.get("pending") is True and status == "ok":
         status = "cancelled"
-    usage = _object(output, "usage")
+    usage = object_at(output, "usage")
     call: dict[str, Any] = {
         "status": status,
         "model": text_or_none(output.get("model")),
@@ -128,7 +127,7 @@ def _columns(record: Mapping[str, Json]) -> dict[str, Any]:
         "timing_source": "tokens" if None in (arrived_at, ended_at) else "span",
         "timing_quality": quality(arrived_at, None, None, ended_at),
         **buckets(**{name: usage.get(key) for name, key in _USAGE.items()}).columns(),
-        **_parameters(_object(record, "config")),
+        **_parameters(object_at(record, "config")),
     }
     return with_notes(call)
 
@@ -143,21 +142,3 @@ def _finish_reason(output: Mapping[str, Json]) -> str | None:
     choices = output.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     return text_or_none(first.get("stop_reason")) if isinstance(first, dict) else None
-
-
-def _instant(record: Mapping[str, Json], key: str) -> int | None:
-    value = record.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RecordError(f"{key} {str(value)[:40]!r} is no instant as text")
-    return instant_of_text(value)
-
-
-def _object(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    value = record.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise RecordError(f"{key} {str(value)[:40]!r} is no object")
-    return value

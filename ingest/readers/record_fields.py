@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ingest.calls.tokens import MAX_TOKENS
-from ingest.readers.instants import MAX_INT64
+from ingest.readers.instants import MAX_INT64, instant_of_text
 from ingest.readers.json_text import NOT_FINITE
 from ingest.readers.rejection import RecordError
 from ingest.records import Json
@@ -19,6 +19,16 @@ def record_of(value: Json) -> dict[str, Json]:
     """The record as an object."""
     if not isinstance(value, dict):
         raise RecordError(f"no JSON object but {str(value)[:40]!r}")
+    return value
+
+
+def object_at(record: Mapping[str, Json], key: str) -> dict[str, Json]:
+    """The object under a key; an empty one where it is absent. Raises `RecordError` for others."""
+    value = record.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise RecordError(f"{key} {str(value)[:40]!r} is no object")
     return value
 
 
@@ -76,3 +86,13 @@ def seconds_or_none(record: Mapping[str, Json], key: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RecordError(f"{key} {str(value)[:40]!r} is no number of seconds")
     return value
+
+
+def instant_or_none(record: Mapping[str, Json], key: str) -> int | None:
+    """Nanoseconds since 1970 of an instant that is text; None where it is absent."""
+    value = record.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise RecordError(f"{key} {str(value)[:40]!r} is no instant as text")
+    return instant_of_text(value)

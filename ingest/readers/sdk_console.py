@@ -16,7 +16,7 @@ from ingest.readers.json_text import bounded
 from ingest.readers.monocle import described
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
+from ingest.readers.record_fields import object_at, record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import STATUSES, text_or_none, with_ids
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
@@ -71,7 +71,7 @@ def _span_of(record: Mapping[str, Json]) -> Span:
 
 def _python_span(record: Mapping[str, Json]) -> Span:
     """What `ReadableSpan.to_json` writes."""
-    context = _object(record, "context")
+    context = object_at(record, "context")
     return _span(
         record,
         trace_id=context.get("trace_id"),
@@ -80,15 +80,15 @@ def _python_span(record: Mapping[str, Json]) -> Span:
         started_at=_text_instant(record.get("start_time"), "start_time"),
         ended_at=_text_instant(record.get("end_time"), "end_time"),
         status=_python_status(record),
-        status_message=_object(record, "status").get("description"),
+        status_message=object_at(record, "status").get("description"),
         events=_events(record, "timestamp", _text_instant),
     )
 
 
 def _js_span(record: Mapping[str, Json]) -> Span:
     """A `ReadableSpan` written as JSON."""
-    context = _object(record, "spanContext")
-    parent = _object(record, "parentSpanContext").get("spanId")
+    context = object_at(record, "spanContext")
+    parent = object_at(record, "parentSpanContext").get("spanId")
     return _span(
         record,
         trace_id=context.get("traceId"),
@@ -97,14 +97,14 @@ def _js_span(record: Mapping[str, Json]) -> Span:
         started_at=_pair_instant(record.get("startTime"), "startTime"),
         ended_at=_pair_instant(record.get("endTime"), "endTime"),
         status=_js_status(record),
-        status_message=_object(record, "status").get("message"),
+        status_message=object_at(record, "status").get("message"),
         events=_events(record, "time", _pair_instant),
     )
 
 
 def _js_printed(record: Mapping[str, Json]) -> Span:
     """What `ConsoleSpanExporter` prints: microseconds, and a duration instead of an end."""
-    parent = _object(record, "parentSpanContext").get("spanId")
+    parent = object_at(record, "parentSpanContext").get("spanId")
     started = _microseconds(record.get("timestamp"), "timestamp") or None
     duration = _microseconds(record.get("duration"), "duration")
     is_ended = started is not None and duration is not None
@@ -116,7 +116,7 @@ def _js_printed(record: Mapping[str, Json]) -> Span:
         started_at=None if started is None else held(started),
         ended_at=held((started or 0) + (duration or 0)) if is_ended else None,
         status=_js_status(record),
-        status_message=_object(record, "status").get("message"),
+        status_message=object_at(record, "status").get("message"),
         events=_events(record, "time", _pair_instant),
     )
 
@@ -134,9 +134,9 @@ def _span(  # noqa: PLR0913 - what the SDKs write in different ways
     events: list[SpanEvent],
 ) -> Span:
     """The span with the fields that all of them write alike."""
-    resource = _attributes(_object(record, "resource"), "attributes")
+    resource = _attributes(object_at(record, "resource"), "attributes")
     attributes, told = described(_attributes(record, "attributes"), events)
-    scope = _object(record, "instrumentationScope") or _object(record, "instrumentationLibrary")
+    scope = object_at(record, "instrumentationScope") or object_at(record, "instrumentationLibrary")
     return Span(
         trace_id=_id(trace_id, TRACE_ID_BYTES) or "",
         span_id=_id(span_id, SPAN_ID_BYTES) or "",
@@ -170,12 +170,12 @@ def _kind(value: Json) -> str:
 
 
 def _python_status(record: Mapping[str, Json]) -> str:
-    name = str(_object(record, "status").get("status_code")).removeprefix("StatusCode.").lower()
+    name = str(object_at(record, "status").get("status_code")).removeprefix("StatusCode.").lower()
     return name if name in STATUSES else STATUSES[0]
 
 
 def _js_status(record: Mapping[str, Json]) -> str:
-    code = _object(record, "status").get("code")
+    code = object_at(record, "status").get("code")
     if isinstance(code, int) and not isinstance(code, bool) and 0 <= code < len(STATUSES):
         return STATUSES[code]
     return STATUSES[0]
@@ -222,14 +222,4 @@ def _events(record: Mapping[str, Json], time_key: str, instant: Instant) -> list
 
 
 def _attributes(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    return {name: bounded(value) for name, value in _object(record, key).items()}
-
-
-def _object(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    """The object at `key`, empty where it is absent. Raises `RecordError` for anything else."""
-    value = record.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise RecordError(f"{key} {str(value)[:40]!r} is no object")
-    return value
+    return {name: bounded(value) for name, value in object_at(record, key).items()}

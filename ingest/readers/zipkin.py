@@ -15,7 +15,7 @@ from ingest.readers.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, short_hex_id
 from ingest.readers.instants import NS_PER_US, held, whole_instant
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import record_of
+from ingest.readers.record_fields import object_at, record_of
 from ingest.readers.rejection import RecordError, rejected
 from ingest.readers.span_fields import KINDS, STATUSES, text_or_none, with_ids
 from ingest.records import Batch, Json, Reject, Span, SpanEvent
@@ -177,11 +177,7 @@ def _service(record: Mapping[str, Json]) -> str | None:
 
 
 def _tags(record: Mapping[str, Json]) -> dict[str, str]:
-    tags = record.get("tags")
-    if tags is None:
-        return {}
-    if not isinstance(tags, dict):
-        raise RecordError(f"tags {str(tags)[:40]!r} is no object")
+    tags = object_at(record, "tags")
     return {key: str(value) for key, value in tags.items() if value is not None}
 
 
