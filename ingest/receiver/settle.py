@@ -70,9 +70,10 @@ class Settler:
             while group := self._next_group():
                 try:
                     total += self._take(ledger, group)
-                except Exception:  # whatever one arrival holds, the others go on
+                except Exception:  # a reader may fail in any way; the inbox keeps the group
                     _logger.exception("%d arrivals could not be taken into the ledger", len(group))
-                    return total + self._failed(group)
+                    total += self._failed(group)
+                    break
                 if time.monotonic() >= until:
                     break
             else:
