@@ -2,8 +2,5 @@
 select
     coalesce(sum(staged_count), 0) as read_count,
     count(*) filter (where is_new) as new_count,
-    coalesce(sum(
-        greatest(value_count - 1, 0)
-        + case when not is_new and previous_value is not null and is_other then 1 else 0 end
-    ), 0) as conflict_count
+    coalesce(sum(conflict_count), 0) as conflict_count
 from sample_winners;

@@ -1,36 +1,54 @@
 -- One value for each series and instant, whatever came first: the largest that was told, and the
--- earliest beginning.
+-- earliest beginning. Every other value is counted, be it of this delivery or of the ledger.
 create or replace temp table sample_winners as
 with arrived as (
     select
         s.series_id,
         a.sampled_at,
-        max(a.value) as value,
-        min(a.began_at) as began_at,
-        min(a.delivery_id) as delivery_id,
-        count(*) as staged_count,
-        count(distinct a.value) as value_count
+        a.value,
+        a.began_at,
+        a.delivery_id,
+        n.series_id is null as is_new,
+        n.value as previous_value,
+        n.began_at as previous_began_at
     from staged_samples as a
     inner join engine_series as s on a.digest = s.digest
-    group by s.series_id, a.sampled_at
+    left join engine_samples as n on s.series_id = n.series_id and a.sampled_at = n.sampled_at
+),
+
+merged as (
+    select
+        series_id,
+        sampled_at,
+        is_new,
+        previous_value,
+        previous_began_at,
+        greatest(max(value), previous_value) as value,
+        least(min(began_at), previous_began_at) as began_at,
+        min(delivery_id) as delivery_id,
+        count(*) as staged_count,
+        count(distinct value) as value_count,
+        coalesce(bool_or(value = previous_value), false) as is_told_again
+    from arrived
+    group by series_id, sampled_at, is_new, previous_value, previous_began_at
 )
 
 select
-    a.series_id,
-    a.sampled_at,
-    greatest(a.value, n.value) as value,
-    least(a.began_at, n.began_at) as began_at,
-    a.delivery_id,
-    a.staged_count,
-    a.value_count,
-    n.series_id is null as is_new,
-    n.value as previous_value,
+    series_id,
+    sampled_at,
+    value,
+    began_at,
+    delivery_id,
+    staged_count,
+    is_new,
     (
-        n.value is distinct from greatest(a.value, n.value)
-        or n.began_at is distinct from least(a.began_at, n.began_at)
-    ) as is_other
-from arrived as a
-left join engine_samples as n on a.series_id = n.series_id and a.sampled_at = n.sampled_at;
+        previous_value is distinct from value
+        or previous_began_at is distinct from began_at
+    ) as is_other,
+    greatest(
+        value_count - case when previous_value is null or is_told_again then 1 else 0 end, 0
+    ) as conflict_count
+from merged;
 
 update engine_samples
 set value = w.value, began_at = w.began_at

@@ -77,6 +77,15 @@ def test_of_two_values_of_one_instant_the_larger_is_kept_and_counted() -> None:
         assert [row[3] for row in stored(ledger)] == [8]
 
 
+def test_a_smaller_value_that_comes_later_is_counted_as_well() -> None:
+    with open_for_writing(None) as ledger:
+        take(ledger, [sample(1, 8)])
+        assert take(ledger, [sample(1, 5)], 2).conflict == 1
+        assert take(ledger, [sample(1, 5), sample(1, 8)], 3).conflict == 1
+        assert take(ledger, [sample(1, 8, began_at=0)], 4).conflict == 0
+        assert [row[2:] for row in stored(ledger)] == [(0, 8)]
+
+
 def test_a_counter_that_fell_began_again_at_nothing() -> None:
     with open_for_writing(None) as ledger:
         take(ledger, [sample(n, v) for n, v in enumerate((1000, 1500, 200, 700))])
