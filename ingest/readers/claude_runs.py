@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from ingest.calls.remainders import NOT_ITEMISED
 from ingest.calls.tokens import token_count
 from ingest.readers.claude_usage import exclusive_columns
 from ingest.readers.native_columns import native_value
-from ingest.readers.not_itemised import NOT_ITEMISED
 from ingest.readers.record_fields import record_of
 from ingest.records import Call, Json
 

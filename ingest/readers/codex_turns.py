@@ -7,12 +7,12 @@ one call.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ingest.calls.remainders import NOT_ITEMISED
 from ingest.calls.tokens import buckets
 from ingest.files import Source
 from ingest.readers.call_notes import instants, with_notes
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
-from ingest.readers.not_itemised import NOT_ITEMISED
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.calls.missing import missing_note
+from ingest.calls.remainders import NOT_ITEMISED
 from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets, token_count
 from ingest.files import Source
@@ -16,7 +17,6 @@ from ingest.readers.documents import Document, records
 from ingest.readers.identity import canonical_bytes
 from ingest.readers.json_text import loads
 from ingest.readers.native_columns import amount_of
-from ingest.readers.not_itemised import NOT_ITEMISED
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of
