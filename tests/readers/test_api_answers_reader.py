@@ -96,8 +96,8 @@ def test_input_of_anthropic_leaves_the_cache_out_and_thoughts_are_output(take_fi
         assert counts(call) == (19, 39_000, 100, 20, 30)
     assert (pair.arrived_at, alone.arrived_at) == (AT + 500_000_000, None)
     assert (pair.model, pair.model_requested, pair.max_tokens) == (
-        "claude-x",
-        "claude-x-alias",
+        "model-x",
+        "model-x-alias",
         100,
     )
     assert (errored.status, errored.error_type) == ("error", "invalid_request_error")
