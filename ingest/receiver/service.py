@@ -6,6 +6,7 @@ waits into the ledger if that can be done soon; the rest is there at the next st
 
 import logging
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -148,13 +149,18 @@ class _Settling:
         pace = Pace()
         while not self._is_stopping.wait(pace.pause_s(self._left())):
             pace.begin()
-            if self._left():
+            if self._left() or self.trouble:  # else the ledger stays shut
                 self._settle(until=time.monotonic() + HOLD_S)
         self._settle(until=time.monotonic() + STOP_S)
 
     def _left(self) -> int:
-        """Arrivals that are still to be tried; without any, the ledger is not opened."""
-        return self._inbox.waiting_count - self._inbox.failed_count(MAX_FAILURES)
+        """Arrivals that are still to be tried."""
+        waiting = self._inbox.waiting_count
+        try:
+            return waiting - self._inbox.failed_count(MAX_FAILURES) if waiting else 0
+        except sqlite3.Error as error:  # the inbox is held, or its disk is full: ask again
+            self._note(f"{type(error).__name__}: {error}")
+            return waiting
 
     def _settle(self, until: float) -> None:
         try:

@@ -26,10 +26,11 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from gpuledger.main import main
-from ingest.ledger import open_for_reading
+from ingest.ledger import open_for_reading, open_for_writing
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json"}
+WAIT_S = 60.0
 Receiver = Any
 Start = Callable[..., Receiver]
 RequestOf = Callable[..., ExportTraceServiceRequest]
@@ -226,11 +227,19 @@ def test_a_receiver_to_which_nothing_comes_does_not_open_the_ledger(
     time.sleep(1.5)
     assert receiver.health()["settled_at"] is None
     post(receiver, request_of(range(1, 2)).SerializeToString(), PROTOBUF)
-    receiver.wait_until_settled()
-    time.sleep(1.5)
-    settled_at = receiver.health()["settled_at"]
+    settled_at = health_once(receiver, lambda health: health["settled_at"])["settled_at"]
     time.sleep(1.5)
     assert receiver.health()["settled_at"] == settled_at
+
+
+def test_a_trouble_is_over_once_the_ledger_is_free_though_nothing_comes(
+    start: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / "live.duckdb"
+    with open_for_writing(path):
+        receiver = start(ledger_path=path)
+        assert "in use by another process" in receiver.health()["trouble"]
+    assert health_once(receiver, lambda health: not health["trouble"])["settled_at"]
 
 
 def test_a_second_receiver_on_the_same_port_says_so(
@@ -242,6 +251,15 @@ def test_a_second_receiver_on_the_same_port_says_so(
     code = _exit_code("receive", "--ledger", other, "--http", address, "--grpc", "off")
     assert code == 4
     assert "choose another with --http" in capsys.readouterr().err
+
+
+def health_once(receiver: Receiver, is_so: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """What the receiver says of itself as soon as `is_so` holds of it."""
+    deadline = time.monotonic() + WAIT_S
+    while not is_so(health := receiver.health()):
+        assert time.monotonic() < deadline, health
+        time.sleep(0.1)
+    return health
 
 
 def _exit_code(*arguments: str) -> int:
