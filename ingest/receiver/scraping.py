@@ -105,11 +105,11 @@ class Scraping:
         except httpx.HTTPStatusError as error:  # its text has the URL, password and all
             self._note(target, f"the answer is {error.response.status_code}", "failed")
             return
-        except (httpx.HTTPError, OSError, ValueError) as error:
-            self._note(target, f"{type(error).__name__}: {error}", "failed")
-            return
         except (InboxFullError, BusyError, sqlite3.Error, TimeoutError) as error:
             self._note(target, f"it cannot be stored: {error}", "busy")
+            return
+        except (httpx.HTTPError, OSError, ValueError) as error:
+            self._note(target, f"{type(error).__name__}: {error}", "failed")
             return
         self._reception.count(DOOR, "acknowledged", taken)
         if taken.accepted:

@@ -3,9 +3,10 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import grpc
 import httpx
@@ -14,7 +15,8 @@ from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metric
 
 from ingest.errors import ConfigurationError
 from ingest.ledger import open_for_reading
-from ingest.receiver.scraping import Target, parse_target
+from ingest.receiver.reception import Reception
+from ingest.receiver.scraping import Scraping, Target, parse_target
 
 NOON = 1_791_460_800_000_000_000
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -123,6 +125,29 @@ def test_engines_are_scraped_and_one_that_does_not_answer_is_told(
     receiver.stop()
     found = samples_in(receiver.ledger_path)
     assert set(found) == {("running_calls", "cpu-0", "chat", 1.0)}
+
+
+def test_a_scrape_that_the_disk_does_not_take_in_time_is_told_as_that(engine_address: str) -> None:
+    class Slow:
+        counted: ClassVar[list[str]] = []
+
+        def take_scrape(self, *_taken: object) -> tuple[None, "Future[None]"]:
+            stored: Future[None] = Future()
+            stored.set_exception(TimeoutError())
+            return None, stored
+
+        def count(self, _door: str, outcome: str) -> None:
+            self.counted.append(outcome)
+
+    target = Target(url=f"http://{engine_address}/metrics", replica="cpu-0")
+    scraping = Scraping((target,), cast(Reception, Slow()), every_s=WAIT_S)
+    with scraping.going_on():
+        deadline = time.monotonic() + WAIT_S
+        while not scraping.trouble:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    assert scraping.trouble["cpu-0"].startswith("it cannot be stored")
+    assert Slow.counted == ["busy"]
 
 
 def test_a_target_is_a_url_with_or_without_a_name() -> None:
