@@ -200,6 +200,7 @@ def test_the_password_is_stored_nowhere(logs: Any, tmp_path: Any) -> None:
     path = tmp_path / "ledger.duckdb"
     logs.insert("a", "01:00:00")
     with open_for_writing(path) as ledger:
+        assert "s3cret" in logs.url
         [result] = deliver_databases(ledger, [logs.url], Configuration())
         facts = ledger.connection.sql("select name || value from ledger_facts").fetchall()
     assert "s3cret" not in result.source

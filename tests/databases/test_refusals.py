@@ -39,16 +39,18 @@ def test_an_address_is_told_from_a_path(text: str, expected: bool) -> None:
         ("postgresql://u:hu@s/h@h/d", "postgresql://u@h/d", "hu@s/h"),
         ("postgresql://h/d?password=hush", "postgresql://h/d", "hush"),
         ("postgresql://h/d?sslpassword=hush&port=1", "postgresql://h/d?port=1", "hush"),
-        ("sqlite:////data/a.sqlite", "sqlite:////data/a.sqlite", "hush"),
+        ("sqlite:////data/a.sqlite", "sqlite:////data/a.sqlite", None),
     ],
 )
-def test_what_is_shown_of_an_address_has_no_secret(given: str, shown: str, secret: str) -> None:
+def test_what_is_shown_of_an_address_has_no_secret(
+    given: str, shown: str, secret: str | None
+) -> None:
     address = Address(given)
     assert address.shown == shown
-    assert secret not in repr(address)
+    assert repr(address) == f"Address({shown!r})"
     said = address.without_secrets(f"{given} does not answer")
     assert said == f"{shown} does not answer"
-    if secret in given:
+    if secret is not None:
         assert address.without_secrets(f"not with {secret}") == "not with ***"
 
 

