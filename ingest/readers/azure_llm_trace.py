@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
-from ingest.readers.documents import lines
 from ingest.readers.identity import Occurrences
-from ingest.readers.instants import instant_of_text
-from ingest.readers.opening import opening
 from ingest.readers.reader import batches
-from ingest.readers.record_fields import tokens_of
-from ingest.readers.rejection import RecordError, rejected
-from ingest.records import Batch, Call, Reject
+from ingest.readers.record_fields import instant_or_none, tokens_of
+from ingest.readers.rejection import RecordError
+from ingest.readers.trace_rows import Row, calls_of_rows, has_columns
+from ingest.records import Batch, Call
 
 _COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
 
@@ -30,38 +28,18 @@ class AzureLlmTrace:
 
     def recognise(self, head: bytes, source: Source) -> bool:
         """Whether the first line is that header."""
-        return set(_cells(opening(head).first_line)) >= set(_COLUMNS)
+        return has_columns(head, _COLUMNS)
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Batches of calls that know only their arrival and their counts."""
-        return batches(_records(source))
+        occurrences = Occurrences(self.name)
+        return batches(calls_of_rows(source, _COLUMNS, lambda row: _call_of(row, occurrences)))
 
 
-def _records(source: Source) -> Iterator[Call | Reject]:
-    occurrences = Occurrences(AzureLlmTrace.name)
-    with source.open() as stream:
-        rows = lines(stream)
-        _, header = next(rows, (0, b""))
-        columns = _cells(header)
-        if missing := [column for column in _COLUMNS if column not in columns]:
-            raise source.refusal(f"a CSV file without the column {missing[0]}")
-        for number, row in rows:
-            try:
-                yield _call_of(columns, _cells(row), occurrences)
-            except ValueError as error:
-                yield rejected(f"line {number}", error, row)
-
-
-def _cells(row: bytes) -> list[str]:
-    """The cells of a row; the format has no commas inside of them."""
-    return [cell.strip().strip('"') for cell in row.decode("utf-8", "replace").split(",")]
-
-
-def _call_of(columns: list[str], cells: list[str], occurrences: Occurrences) -> Call:
-    if len(cells) != len(columns):
-        raise RecordError(f"{len(cells)} cells in a row, {len(columns)} in the header")
-    record = dict(zip(columns, cells, strict=True))
-    arrived_at = instant_of_text(record["TIMESTAMP"])
+def _call_of(record: Row, occurrences: Occurrences) -> Call:
+    arrived_at = instant_or_none(record, "TIMESTAMP")
+    if arrived_at is None:
+        raise RecordError("TIMESTAMP is missing")
     input_tokens = tokens_of(record, "ContextTokens")
     output_tokens = tokens_of(record, "GeneratedTokens")
     return Call(

@@ -5,21 +5,20 @@ Owns the clock of these traces, which begins at midnight of their first day and 
 since 1970. Refuses to read the 0 of a failed request as a count of its prompt.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ingest.calls.timing import outside_notes, quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
-from ingest.readers.documents import lines
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_S, held
-from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import tokens_of
-from ingest.readers.rejection import RecordError, rejected
-from ingest.records import Batch, Call, Reject
+from ingest.readers.rejection import RecordError
+from ingest.readers.trace_rows import Row, calls_of_rows, has_columns
+from ingest.records import Batch, Call
 
 _COLUMNS = ("Timestamp", "Model", "Request tokens", "Response tokens")
 _NO_PROMPT = "a request of 0 tokens: its input is unknown"
@@ -34,41 +33,15 @@ class BurstGpt:
 
     def recognise(self, head: bytes, source: Source) -> bool:
         """Whether the first line is that header."""
-        return set(_cells(opening(head).first_line)) >= set(_COLUMNS)
+        return has_columns(head, _COLUMNS)
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Batches of calls; one without an answer is an error, as the traces define it."""
-        return batches(_records(source))
+        occurrences = Occurrences(self.name)
+        return batches(calls_of_rows(source, _COLUMNS, lambda row: _call_of(row, occurrences)))
 
 
-def _records(source: Source) -> Iterator[Call | Reject]:
-    occurrences = Occurrences(BurstGpt.name)
-    with source.open() as stream:
-        rows = lines(stream)
-        _, header = next(rows, (0, b""))
-        columns = _cells(header)
-        if missing := [column for column in _COLUMNS if column not in columns]:
-            raise source.refusal(f"a CSV file without the column {missing[0]}")
-        for number, row in rows:
-            try:
-                yield _call_of(_record(columns, _cells(row)), occurrences)
-            except ValueError as error:
-                yield rejected(f"line {number}", error, row)
-
-
-def _cells(row: bytes) -> list[str]:
-    """The cells of a row; the format has no commas inside of them."""
-    return [cell.strip().strip('"') for cell in row.decode("utf-8", "replace").split(",")]
-
-
-def _record(columns: list[str], cells: list[str]) -> dict[str, str | None]:
-    """The cells by column; an empty one is absent."""
-    if len(cells) != len(columns):
-        raise RecordError(f"{len(cells)} cells in a row, {len(columns)} in the header")
-    return {column: cell or None for column, cell in zip(columns, cells, strict=True)}
-
-
-def _call_of(record: Mapping[str, str | None], occurrences: Occurrences) -> Call:
+def _call_of(record: Row, occurrences: Occurrences) -> Call:
     arrived = _seconds(record, "Timestamp")
     if arrived is None:
         raise RecordError("Timestamp is missing")
@@ -97,7 +70,7 @@ def _call_of(record: Mapping[str, str | None], occurrences: Occurrences) -> Call
     return Call(identity=occurrences.identity(canonical_bytes(record)), **call)
 
 
-def _seconds(record: Mapping[str, str | None], column: str) -> Decimal | None:
+def _seconds(record: Row, column: str) -> Decimal | None:
     """A count of seconds, None where the column or its cell is absent."""
     text = record.get(column)
     if text is None:
