@@ -6,9 +6,9 @@ duration: the rows have none.
 
 from collections.abc import Iterator
 
-from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import instants, with_notes
 from ingest.readers.identity import Occurrences
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import instant_or_none, tokens_of
@@ -42,10 +42,11 @@ def _call_of(record: Row, occurrences: Occurrences) -> Call:
         raise RecordError("TIMESTAMP is missing")
     input_tokens = tokens_of(record, "ContextTokens")
     output_tokens = tokens_of(record, "GeneratedTokens")
+    call = {
+        **instants(arrived_at, None, None),
+        **buckets(input_tokens=input_tokens, output_tokens=output_tokens).columns(),
+    }
     return Call(
         identity=occurrences.identity(b"%d,%d,%d" % (arrived_at, input_tokens, output_tokens)),
-        timing_source="tokens",
-        timing_quality=quality(arrived_at, None, None, None),
-        arrived_at=arrived_at,
-        **buckets(input_tokens=input_tokens, output_tokens=output_tokens).columns(),
+        **with_notes(call),
     )

@@ -5,10 +5,11 @@ length that the counts do not confirm.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
-from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import instants, with_notes
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_MS, held
@@ -59,18 +60,18 @@ def _call_of(value: Json, occurrences: Occurrences) -> Call:
     counts = buckets(input_tokens=input_tokens, output_tokens=tokens_of(record, "output_length"))
     hashes = _hashes(record.get("hash_ids"))
     is_confirmed = hashes is not None and len(hashes) == -(-input_tokens // BLOCK_TOKENS)
-    columns = counts.columns()
+    call: dict[str, Any] = {
+        "prefix_hashes": hashes,
+        "prefix_block_tokens": BLOCK_TOKENS if is_confirmed else None,
+        **instants(arrived_at, None, None),
+        **counts.columns(),
+    }
+    note = None
     if hashes is not None and not is_confirmed:
-        columns["tokens_note"] = _unconfirmed(counts.tokens_note, len(hashes), input_tokens)
-    return Call(
-        identity=occurrences.identity(canonical_bytes(record)),
-        timing_source="tokens",
-        timing_quality=quality(arrived_at, None, None, None),
-        arrived_at=arrived_at,
-        prefix_hashes=hashes,
-        prefix_block_tokens=BLOCK_TOKENS if is_confirmed else None,
-        **columns,
-    )
+        note = (
+            f"{len(hashes)} hashed blocks are not {input_tokens} tokens in blocks of {BLOCK_TOKENS}"
+        )
+    return Call(identity=occurrences.identity(canonical_bytes(record)), **with_notes(call, note))
 
 
 def _hashes(value: Json) -> tuple[int, ...] | None:
@@ -82,8 +83,3 @@ def _hashes(value: Json) -> tuple[int, ...] | None:
     if None in hashes:
         raise RecordError("hash_ids contains null")
     return tuple(item for item in hashes if item is not None)
-
-
-def _unconfirmed(note: str | None, hash_count: int, input_tokens: int) -> str:
-    text = f"{hash_count} hashed blocks are not {input_tokens} tokens in blocks of {BLOCK_TOKENS}"
-    return text if note is None else f"{note}; {text}"

@@ -7,10 +7,12 @@ the clocks: queue, prefill and decode come from the monotonic one alone.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ingest.calls.timing import LATEST_AT, quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
+from ingest.readers.call_notes import with_notes
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import held, instant_of_seconds
@@ -118,18 +120,18 @@ def _call_of(value: Json, engine: _Engine, occurrences: Occurrences) -> Call:
     counts = buckets(
         input_tokens=tokens_of(record, "input_toks"), output_tokens=tokens_of(record, "output_toks")
     )
-    return Call(
-        identity=occurrences.identity(canonical_bytes(record)),
-        timing_source="engine",
-        timing_quality=quality(queued, scheduled, first_token, last_token),
-        model=engine.model,
-        replica=engine.replica,
-        arrived_at=queued,
-        started_at=scheduled,
-        first_token_at=first_token,
-        ended_at=last_token,
+    call: dict[str, Any] = {
+        "timing_source": "engine",
+        "timing_quality": quality(queued, scheduled, first_token, last_token),
+        "model": engine.model,
+        "replica": engine.replica,
+        "arrived_at": queued,
+        "started_at": scheduled,
+        "first_token_at": first_token,
+        "ended_at": last_token,
         **counts.columns(),
-    )
+    }
+    return Call(identity=occurrences.identity(canonical_bytes(record)), **with_notes(call))
 
 
 def _at(record: dict[str, Json], key: str) -> int | None:

@@ -49,3 +49,10 @@ def test_columns_are_found_by_name_and_a_missing_one_is_said(take) -> None:
     assert [call.uncached_input_tokens for call in taken.calls] == [2]
     with pytest.raises(UnreadableSourceError, match="a CSV file without the column ContextTokens"):
         take("TIMESTAMP,GeneratedTokens\n", "azure-llm-trace")
+
+
+def test_an_arrival_that_the_ledger_cannot_hold_is_told_of(take) -> None:
+    row = "TIMESTAMP,ContextTokens,GeneratedTokens\n0001-01-01 00:00:00,2,1\n"
+    (call,) = take(row, "azure-llm-trace").calls
+    assert call.tokens_note == "arrived_at lies outside of the years 1823 to 2116"
+    assert call.timing_quality == "invalid"

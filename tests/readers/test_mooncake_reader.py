@@ -37,3 +37,10 @@ def test_hashes_of_another_kind_reject_their_record(take, hashes: str) -> None:
     line = '{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": '
     taken = take(f"{line}{hashes}}}\n", "mooncake")
     assert (taken.calls, len(taken.rejects)) == ([], 1)
+
+
+def test_an_arrival_that_the_ledger_cannot_hold_is_told_of(take) -> None:
+    line = '{"timestamp": 9000000000000000, "input_length": 1, "output_length": 1}'
+    (call,) = take(line, "mooncake").calls
+    assert call.tokens_note == "arrived_at lies outside of the years 1823 to 2116"
+    assert call.timing_quality == "invalid"

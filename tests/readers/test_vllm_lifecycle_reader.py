@@ -88,3 +88,13 @@ def test_records_without_both_clocks_are_rejected(take) -> None:
     assert [reject.reason for reject in taken.rejects] == [
         "no record of the file has both arrival_time and queued_ts"
     ]
+
+
+def test_an_instant_that_the_ledger_cannot_hold_is_told_of(take) -> None:
+    line = (
+        '{"input_toks": 1, "output_toks": 1, "arrival_time": 1790000000.0, "queued_ts": 1.0,'
+        ' "scheduled_ts": 1.0, "first_token_ts": 2.0, "last_token_ts": 9e15}\n'
+    )
+    (call,) = take(line, "vllm-lifecycle").calls
+    assert call.tokens_note == "ended_at lies outside of the years 1823 to 2116"
+    assert call.timing_quality == "invalid"
