@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets
 from ingest.files import Source
-from ingest.readers.call_notes import with_notes
+from ingest.readers.call_notes import client_cost, with_notes
 from ingest.readers.documents import records
 from ingest.readers.identity import Occurrences, canonical_bytes
 from ingest.readers.instants import NS_PER_S, instant_of_seconds
-from ingest.readers.native_columns import amount_of
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of, seconds_or_none
-from ingest.readers.rejection import RecordError, rejected
+from ingest.readers.rejection import rejected
 from ingest.readers.span_fields import text_or_none
 from ingest.records import Batch, Call, Json, Reject
 
@@ -111,7 +110,7 @@ def _call_of(
             output_tokens=properties.get("completion_tokens"),
             total_tokens=properties.get("total_tokens"),
         ).columns(),
-        **_cost(properties),
+        **client_cost(properties, "cost"),
     }
     is_assumed = len(begun) > 1
     assumed = f"{len(begun)} messages had begun, it is assumed to be the latest"
@@ -141,14 +140,3 @@ def _model(properties: Mapping[str, Json]) -> str | None:
     """The model that was asked; aider writes an absent one as "None"."""
     model = text_or_none(properties.get("main_model"))
     return None if model == _NO_MODEL else model
-
-
-def _cost(properties: Mapping[str, Json]) -> dict[str, Any]:
-    """The call's own cost in dollars; 0 stands for a model whose price aider does not know."""
-    value = properties.get("cost")
-    if value is None:
-        return {}
-    cost = amount_of("reported_cost", value)
-    if cost < 0:
-        raise RecordError(f"cost {value} is below 0")
-    return {"reported_cost": cost, "reported_currency": "USD"} if cost else {}

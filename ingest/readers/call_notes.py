@@ -6,12 +6,14 @@ of records. Refuses to leave a gap without its reason.
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from ingest.calls.call import COST_CURRENCY, COST_STEP, MAX_COST
 from ingest.calls.missing import missing_note
 from ingest.calls.timing import outside_notes, quality
 from ingest.readers.native_columns import amount_of, native_value
+from ingest.readers.rejection import RecordError
 from ingest.records import Json
 
 _TIMEOUT = re.compile(r"time[ds]?[ _-]?out|deadline", re.IGNORECASE)
@@ -64,6 +66,18 @@ def reported_cost(value: Json) -> dict[str, Any]:
     if not 0 <= cost < MAX_COST:
         return {}
     return {"reported_cost": cost.quantize(COST_STEP), "reported_currency": COST_CURRENCY}
+
+
+def client_cost(given: Mapping[str, Json], key: str) -> dict[str, Any]:
+    """The columns of a cost that a client reckoned itself, in dollars: 0 stands for no price.
+
+    Raises `RecordError` for what is no amount, or is below 0.
+    """
+    value = given.get(key)
+    cost = Decimal(0) if value is None else amount_of("reported_cost", value)
+    if cost < 0:
+        raise RecordError(f"{key} {value} is below 0")
+    return reported_cost(value) if cost else {}
 
 
 def request_parameters(given: Mapping[str, Json], names: Mapping[str, str]) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from ingest.calls.remainders import NOT_ITEMISED
 from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets, token_count
 from ingest.files import Source
+from ingest.readers.call_notes import client_cost
 from ingest.readers.documents import Document, records
 from ingest.readers.identity import canonical_bytes
 from ingest.readers.json_text import loads
-from ingest.readers.native_columns import amount_of
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of
@@ -99,7 +99,10 @@ def _step(identity: str, answer: str, model: str | None) -> Call:
 
 
 def _total(info: Json, identity: str, step_count: int, model: str | None) -> Call | None:
-    """What the calls of a run used together; None where it does not tell."""
+    """What the calls of a run used together; None where it does not tell.
+
+    Its cost is that of the instance: `total_cost` adds up the runs before it.
+    """
     stats = {} if info is None else record_of(info).get("model_stats")
     if not stats:
         return None
@@ -113,7 +116,7 @@ def _total(info: Json, identity: str, step_count: int, model: str | None) -> Cal
         **buckets(
             input_tokens=stats.get("tokens_sent"), output_tokens=stats.get("tokens_received")
         ).columns(),
-        **_cost(stats),
+        **client_cost(stats, "instance_cost"),
     }
     api_calls = token_count(stats.get("api_calls"))
     count = step_count if api_calls is None else api_calls
@@ -122,17 +125,6 @@ def _total(info: Json, identity: str, step_count: int, model: str | None) -> Cal
         notes.append(f"{step_count} of them are steps")
     call["tokens_note"] = "; ".join(note for note in notes if note)
     return Call(identity=identity, **call)
-
-
-def _cost(stats: Mapping[str, Json]) -> dict[str, Any]:
-    """The run's own cost in dollars: the total adds up runs; 0 stands for an unknown price."""
-    value = stats.get("instance_cost")
-    if value is None:
-        return {}
-    cost = amount_of("reported_cost", value)
-    if cost < 0:
-        raise RecordError(f"instance_cost {value} is below 0")
-    return {"reported_cost": cost, "reported_currency": "USD"} if cost else {}
 
 
 def _model(run: Mapping[str, Json]) -> str | None:

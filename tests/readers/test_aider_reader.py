@@ -82,6 +82,11 @@ def test_a_message_that_began_an_hour_before_is_not_that_of_a_result(take) -> No
     assert (call.timing_source, call.timing_quality) == ("tokens", "unknown")
 
 
+def test_a_cost_beyond_the_ledger_is_none_and_the_call_is_kept(take) -> None:
+    (call,) = take(event("message_send", START, main_model="m", cost=1e30), "aider").calls
+    assert (call.reported_cost, call.reported_currency, call.model) == (None, None, "m")
+
+
 def test_a_cost_of_0_is_unknown_and_so_is_a_model_without_a_name(take) -> None:
     line = event("message_send", START, main_model="None", cost=0, total_cost=3)
     (call,) = take(line, "aider").calls

@@ -49,6 +49,12 @@ def test_calls_that_are_no_steps_are_told_of(take) -> None:
     assert (total.reported_cost, total.reported_currency) == (None, None)
 
 
+def test_a_cost_beyond_the_ledger_is_none_and_the_run_is_kept(take) -> None:
+    stats = {"tokens_sent": 5, "tokens_received": 1, "instance_cost": 1e30}
+    _, total = take(run(info={"model_stats": stats}), "swe-agent").calls
+    assert (total.reported_cost, total.uncached_input_tokens) == (None, 5)
+
+
 def test_a_run_without_totals_has_its_steps_alone(take) -> None:
     for info in (None, {}, {"model_stats": None}):
         (step,) = take(run(info=info), "swe-agent").calls
