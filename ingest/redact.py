@@ -47,7 +47,7 @@ MASKED_FIELDS: tuple[FieldName, ...] = (
 )
 """Fields of the alias table that carry text of users besides the prompt and the completion."""
 
-MASKED_PREFIXES = ("llm.tools.", "retrieval.documents.")
+MASKED_PREFIXES = (TOOLS_PREFIX, DOCUMENTS_PREFIX)
 
 TOLD_SEGMENTS = frozenset({"role", "finish_reason", "type", "id", "name", "score"})
 """Last parts of an indexed name, such as `gen_ai.completion.0.finish_reason`, that are no text."""
@@ -207,7 +207,7 @@ def with_fingerprints(given: Span, kept: Span, configuration: Configuration) -> 
         for name, text in before.items()
         if text is not None and text != after[name]
     }
-    for prefix in (TOOLS_PREFIX, DOCUMENTS_PREFIX):
+    for prefix in MASKED_PREFIXES:
         listed = listed_attributes(given.attributes, prefix)
         if listed != listed_attributes(kept.attributes, prefix):
             hashes[own_fingerprint(prefix)] = fingerprint_of_attributes(listed, configuration)

@@ -12,8 +12,8 @@ from ingest.calls.missing import STREAM_WITHOUT_USAGE
 from ingest.calls.tokens import Buckets
 from ingest.counting.counted import Counted
 from ingest.counting.of_call import Counts
+from ingest.counting.sections import SECTIONS
 
-SECTION_COLUMNS = ("system", "tools", "examples", "context", "history", "user")
 _TAKEN_ALL_THE_SAME = (408, 499)
 _FIRST_ERROR, _FIRST_SERVER_ERROR = 400, 500
 
@@ -65,7 +65,7 @@ def section_columns(asked: Counted | None) -> dict[str, Any]:
     if asked is None:
         return {}
     return {
-        **{f"{name}_tokens": asked.sections.get(name) for name in SECTION_COLUMNS},
+        **{f"{name}_tokens": asked.sections.get(name) for name in SECTIONS},
         "prefix_hashes": asked.prefix_hashes(),
         "prefix_block_tokens": asked.prefix_block_tokens,
     }

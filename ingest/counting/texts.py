@@ -14,6 +14,7 @@ from ingest.calls.content import Message, completion, listed_attributes, named_p
 from ingest.calls.fingerprints import MAX_DEPTH, is_fingerprint, json_text
 from ingest.calls.reading import Reading
 from ingest.calls.roles import MODEL_ROLES, Part
+from ingest.calls.texts import TOOLS_PREFIX
 from ingest.calls.tokens import token_count
 from ingest.calls.values import as_text, parsed_json
 from ingest.config import Configuration
@@ -27,7 +28,6 @@ from ingest.records import Json, Span
 
 MAX_CHARACTERS = 8_000_000
 """Longer prompts and answers are not counted: some seconds of work, and no model reads them."""
-TOOLS_PREFIX = "llm.tools."
 ID_SPACE = "token ids"
 MAX_TOKEN_ID = 2**31
 PLAIN_OPERATIONS = ("text_completion", "embeddings")
