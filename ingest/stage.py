@@ -16,7 +16,7 @@ from ingest.ledger import Connection
 from ingest.records import Batch, Reject, Span
 from ingest.redact import Redaction
 from ingest.store.calls import CallStage
-from ingest.store.deliveries import DeliveryCounts, keep_rejects, keep_rejects_table
+from ingest.store.deliveries import DeliveryCounts, keep_rejects, rejects_table
 from ingest.store.derived import stage_derived
 from ingest.store.links import merge_linked_calls
 from ingest.store.samples import merge_samples, stage_sample_table, stage_samples
@@ -63,9 +63,7 @@ class Stage:
         rejects += self._calls.add(calls, is_derived=False)
         rejects += self._stage_samples(batch)
         rejects = list(self._redaction.rejects([*rejects, *batch.rejects]))
-        keep_rejects(self._connection, self._delivery_id, rejects)
-        self._rejected_count += len(rejects)
-        self._ignored_count += batch.ignored_count
+        self._keep(rejects_table(rejects), batch.ignored_count)
 
     def _stage_samples(self, batch: Batch) -> list[Reject]:
         samples = self._redaction.samples(batch.samples)
@@ -74,14 +72,16 @@ class Stage:
     def take_rows(self, spans: pa.Table, rejects: pa.Table, ignored_count: int = 0) -> None:
         """Put rows beside the ledger that were made, and redacted, when they were received."""
         stage_span_table(self._connection, spans, delivery_id=self._delivery_id)
-        keep_rejects_table(self._connection, self._delivery_id, rejects)
-        self._rejected_count += rejects.num_rows
-        self._ignored_count += ignored_count
+        self._keep(rejects, ignored_count)
 
     def take_samples(self, samples: pa.Table, rejects: pa.Table, ignored_count: int) -> None:
         """Put rows of `SAMPLE_SCHEMA` beside the ledger that were made when they were received."""
         stage_sample_table(self._connection, samples, delivery_id=self._delivery_id)
-        keep_rejects_table(self._connection, self._delivery_id, rejects)
+        self._keep(rejects, ignored_count)
+
+    def _keep(self, rejects: pa.Table, ignored_count: int) -> None:
+        """Store what could not be taken, and count it with the values that no question reads."""
+        keep_rejects(self._connection, self._delivery_id, rejects)
         self._rejected_count += rejects.num_rows
         self._ignored_count += ignored_count
 

@@ -76,19 +76,14 @@ def next_delivery_id(connection: Connection) -> int:
     return int(delivery_id)
 
 
-def keep_rejects(connection: Connection, delivery_id: int, rejects: Sequence[Reject]) -> None:
-    """Store what could not be taken; the records have passed the privacy setting."""
-    keep_rejects_table(connection, delivery_id, rejects_table(rejects))
-
-
 def rejects_table(rejects: Sequence[Reject]) -> pa.Table:
-    """`rejects` as rows that can be stored."""
+    """`rejects`, which have passed the privacy setting, as rows that can be stored."""
     rows = [(_storable(r.position), _storable(r.reason), _storable(r.record)) for r in rejects]
     return arrow_table(rows, REJECT_SCHEMA)
 
 
-def keep_rejects_table(connection: Connection, delivery_id: int, table: pa.Table) -> None:
-    """Store the rows of `table`, as `rejects_table` makes it."""
+def keep_rejects(connection: Connection, delivery_id: int, table: pa.Table) -> None:
+    """Store what could not be taken: the rows of `table`, as `rejects_table` makes it."""
     append(connection, statement("rejects_append"), table, {"delivery_id": delivery_id})
 
 
