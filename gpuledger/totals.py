@@ -31,30 +31,26 @@ COUNTS = (
 def with_totals(lines: pl.DataFrame) -> pl.DataFrame:
     """`lines` of the law with costs rounded for a table, and the totals of what is shown.
 
+    Amounts have the decimals of their currency, or millionths where all of them are below 1.
     Calls, GPU-seconds and tokens of all lines stand in one total: in that of the money where there
     is one currency, else in a row of their own above the totals of the currencies.
     """
     currencies = lines["currency"].drop_nulls().unique(maintain_order=True).to_list()
     sums = {name: _bill(lines, name) for name in currencies}
     places = money_places([*sums.values(), *lines["cost"].drop_nulls()])
-    decimals = {name: _decimals(name, places) for name in currencies}
+    decimals = {name: decimals_of(name) if places == CENTS else places for name in currencies}
     counts = {column: _sum(lines[column]) for column in COUNTS}
     bills = [_money_row(name, rounded(sums[name], decimals[name])) for name in currencies]
     rows = [bills[0] | counts] if len(bills) == 1 else [_money_row(None, None) | counts, *bills]
-    schema = {name: lines.schema[name] for name in rows[0]}
-    shown = with_rounded_cost(lines, decimals)
-    cost = pl.col("rounded_cost").cast(lines.schema["cost"])
-    rounded_lines = shown.with_columns(cost=cost).drop("rounded_cost")
-    return pl.concat([rounded_lines, pl.DataFrame(rows, schema=schema)], how="diagonal")
+    scale = max(decimals.values(), default=CENTS)
+    cost = pl.col("rounded_cost").cast(pl.Decimal(38, scale))
+    shown = with_rounded_cost(lines, decimals).with_columns(cost=cost).drop("rounded_cost")
+    schema = {name: shown.schema[name] for name in rows[0]}
+    return pl.concat([shown, pl.DataFrame(rows, schema=schema)], how="diagonal")
 
 
 def _bill(lines: pl.DataFrame, currency: str) -> Decimal:
     return total(lines.filter(pl.col("currency") == currency)["cost"].drop_nulls().to_list())
-
-
-def _decimals(currency: str, places: int) -> int:
-    """Decimals of a table's amounts: at most those of the currency, unless all are below 1."""
-    return places if places > CENTS else min(places, decimals_of(currency))
 
 
 def _money_row(currency: str | None, bill: Decimal | None) -> dict[str, Any]:

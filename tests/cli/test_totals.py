@@ -85,6 +85,15 @@ def test_amounts_have_the_decimals_of_their_currency() -> None:
     assert total["cost"] == Decimal(1235)
 
 
+def test_thousandths_are_shown_of_a_currency_that_has_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [line("1.2344", "KWD"), line("0.6004", "KWD")]
+    write_frame(with_totals(pl.DataFrame(lines, schema=SCHEMA)).select("line", "cost"), "table")
+    cells = [row.split() for row in capsys.readouterr().out.splitlines() if "." in row]
+    assert cells == [["calls", "1.235"], ["calls", "0.600"], ["total", "1.835"]]
+
+
 def test_lines_without_a_price_have_a_total_without_money() -> None:
     [total] = totals_of(line(None, None), line(None, None, N=3))
     assert (total["N"], total["cost"], total["currency"]) == (5, None, None)
