@@ -18,7 +18,7 @@ from analysis.idle_moves import IDLE_EFFECTS, NO_IDLE_EFFECTS, idle_effects
 from analysis.law import LawLines, law_lines
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.lines import MONEY, Line, is_replayed, line_rows
-from analysis.money import total
+from analysis.money import total_of
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
 from analysis.scan import Scan, scanned
 from analysis.selection import Filters
@@ -143,17 +143,12 @@ def _totals(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "line": "total",
             "currency": currency,
             **{
-                column: _sum([row[column] for row in rows if row["currency"] == currency])
+                column: total_of([row[column] for row in rows if row["currency"] == currency])
                 for column in (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)
             },
         }
         for currency in sorted({row["currency"] for row in rows})
     ]
-
-
-def _sum(amounts: Sequence[Decimal | None]) -> Decimal | None:
-    known = [amount for amount in amounts if amount is not None]
-    return total(known) if known else None
 
 
 def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:

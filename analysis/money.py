@@ -31,6 +31,12 @@ def total(amounts: Sequence[Decimal]) -> Decimal:
     return result
 
 
+def total_of(amounts: Sequence[Decimal | None]) -> Decimal | None:
+    """The sum of the known amounts, to 60 digits; None where none is known."""
+    known = [amount for amount in amounts if amount is not None]
+    return total(known) if known else None
+
+
 def rounded(amount: Decimal, quantum: Decimal = QUANTUM) -> Decimal:
     """`amount` to the quantum, half to even."""
     return _unsigned_zero(amount.quantize(quantum, context=_EXACT))

@@ -11,8 +11,9 @@ from decimal import Decimal
 import polars as pl
 
 from analysis.explain import COST_COLUMNS, EFFECT_COLUMNS, IDLE_EFFECT_COLUMNS
+from analysis.money import total_of
 from analysis.moves import EFFECTS
-from dashboard.lines import total_of, with_rounded_cost
+from dashboard.lines import with_rounded_cost
 from dashboard.moves import moves_of
 from dashboard.rounding import decimals_of, rounded_to_total
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import polars as pl
 
+from analysis.money import total_of
 from dashboard.rounding import decimals_of, rounded, rounded_to_total
 
 IDLE_LABEL = "idle"
@@ -77,9 +78,3 @@ def other_currencies(frame: pl.DataFrame, currency: str) -> dict[str, Decimal]:
     others = frame["currency"].drop_nulls().unique().sort().to_list()
     totals = {other: total_cost(frame, other) for other in others if other != currency}
     return {other: amount for other, amount in totals.items() if amount is not None}
-
-
-def total_of(amounts: Sequence[Decimal | None]) -> Decimal | None:
-    """The exact sum of the known amounts; None where none is known."""
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known, Decimal(0)) if known else None

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from analysis.money import total_of
 from analysis.wording import counted
-from dashboard.lines import labelled_with_pool, total_of, with_rounded_cost
+from dashboard.lines import labelled_with_pool, with_rounded_cost
 from dashboard.rounding import decimals_of
 from dashboard.wording import call_money_text, quantity_text
 
