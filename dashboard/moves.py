@@ -10,9 +10,9 @@ from decimal import Decimal
 
 import polars as pl
 
+from analysis.moves import EFFECTS
 from dashboard.rounding import decimals_of, rounded, rounded_to_total
 
-LETTERS = ("p", "N", "Tp", "L", "Td", "B", "tokens")
 NAMES = {
     "p": "p, price",
     "N": "N, calls",
@@ -58,7 +58,7 @@ def moves_of(explained: pl.DataFrame, currency: str, decimals: int | None = None
 
 def _letter_moves(total: pl.DataFrame) -> dict[str, Decimal]:
     """What each letter did, summed over lines; nothing where no line is in the currency."""
-    return {letter: _sum(total[f"{letter}_effect"]) for letter in LETTERS}
+    return {letter: _sum(total[f"{letter}_effect"]) for letter in EFFECTS}
 
 
 def _line_moves(lines: pl.DataFrame) -> dict[str, Decimal]:
