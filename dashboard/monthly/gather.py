@@ -24,6 +24,7 @@ from dashboard.period import is_covered, month_before, month_period
 from dashboard.rounding import decimals_of, rounded_to_total
 from dashboard.series import spend_by_day
 from dashboard.summary import summary_of
+from dashboard.wording import money_text
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
@@ -85,11 +86,9 @@ def _document_lines(frame: pl.DataFrame, by: str, currency: str) -> pl.DataFrame
 
 def _label(label: str, cost: Decimal | None, currency: str | None) -> str:
     """The label of a line with its cost, as it stands where no column has it."""
-    return label if cost is None or currency is None else f"{label} ({_amount(cost, currency)})"
-
-
-def _amount(cost: Decimal, currency: str) -> str:
-    return f"{cost:,.{decimals_of(currency)}f} {currency}"
+    if cost is None or currency is None:
+        return label
+    return f"{label} ({money_text(cost, currency)})"
 
 
 def _covered(ledger: Ledger, window: Window) -> Window | None:
