@@ -20,6 +20,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from analysis.wording import counted
 from gpuledger.exits import ExitCode
 from gpuledger.ingest_databases import taken_from_databases
+from gpuledger.instants import instant_given
 from gpuledger.options import config_option, ledger_option
 from gpuledger.output import Format, write_frame
 from ingest.config import Configuration, load_configuration
@@ -31,7 +32,6 @@ from ingest.errors import ConfigurationError, LedgerError
 from ingest.files import Source
 from ingest.ledger import open_for_writing
 from ingest.readers import reader_named
-from ingest.readers.instants import instant_of_text
 from ingest.readers.mapping_file import RowMapping, is_row_mapping, mapping_of
 
 SEVERAL = 2
@@ -55,15 +55,6 @@ def _known_format(
         except LedgerError as error:
             raise click.BadParameter(str(error)) from None
     return name
-
-
-def _instant(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return instant_of_text(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 Mapped = RowMapping | Mapping[str, tuple[str, ...]]
@@ -114,7 +105,7 @@ def _mapped(
     "--at",
     "scraped_at",
     metavar="TIME",
-    callback=_instant,
+    callback=instant_given,
     help="When metrics of an engine were scraped that do not say it, as 2026-10-01T08:00:00Z.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 3 where a record was rejected.")

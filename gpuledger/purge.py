@@ -13,22 +13,13 @@ import click
 import polars as pl
 
 from gpuledger.exits import ExitCode
+from gpuledger.instants import instant_given
 from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format, write_frame
 from ingest.config import Configuration
 from ingest.purge import TABLES, Purge, Removed, cutoffs, purge
-from ingest.readers.instants import instant_of_text
 
 SCHEMA = {"table": pl.String, "action": pl.String, "rows": pl.Int64}
-
-
-def _instant(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return instant_of_text(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 @click.command("purge")
@@ -41,7 +32,7 @@ def _instant(_context: click.Context, _parameter: click.Parameter, text: str | N
 )
 @click.option(
     "--before",
-    callback=_instant,
+    callback=instant_given,
     metavar="TIME",
     help="What is older goes, such as 2026-10-01T00:00:00Z; else as [retention] says.",
 )
