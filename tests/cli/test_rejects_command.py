@@ -4,43 +4,16 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
-from gpuledger.main import main
-
 GOOD = '{"call_id": "%s", "started_at": 1, "ended_at": 2, "model": "m", "input_tokens": 7}\n'
 
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended and what it printed."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
+Done = CompletedProcess[str]
 Run = Callable[..., Done]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in this process, in an empty folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("GPULEDGER_LEDGER", raising=False)
-
-    def ran(*arguments: str) -> Done:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        said = capfd.readouterr()
-        return Done(int(ended.value.code or 0), said.out, said.err)
-
-    return ran
 
 
 @pytest.fixture

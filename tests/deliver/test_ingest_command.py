@@ -5,51 +5,25 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGKILL, Signals
+from subprocess import CompletedProcess
 from typing import Any
 
 import orjson
 import pytest
 
-from gpuledger.main import main
 from ingest.ledger import open_for_reading, open_for_writing
 
 NATIVE = '{"call_id": "%s", "started_at": 1, "ended_at": 2, "model": "m", "input_tokens": 7}\n'
 
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended and what it printed."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
+Done = CompletedProcess[str]
 Run = Callable[..., Done]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in this process, in an empty folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("GPULEDGER_LEDGER", raising=False)
-
-    def ran(*arguments: str) -> Done:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        said = capfd.readouterr()
-        return Done(int(ended.value.code or 0), said.out, said.err)
-
-    return ran
 
 
 def run_apart(folder: Path, *arguments: str, stdin: str = "") -> Done:
     """Runs a command in a process of its own."""
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "gpuledger.main", *arguments],
         capture_output=True,
         text=True,
@@ -57,7 +31,6 @@ def run_apart(folder: Path, *arguments: str, stdin: str = "") -> Done:
         check=False,
         input=stdin,
     )
-    return Done(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
