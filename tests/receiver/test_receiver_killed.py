@@ -118,7 +118,7 @@ def test_a_ledger_without_memory_delays_what_is_acknowledged_and_loses_nothing(
         first += 100
     assert refused
     assert (refused[0].status_code, refused[0].headers["retry-after"]) == (503, "5")
-    assert receiver.health()["status"] in ("ok", "full")
+    assert receiver.health()["inbox_requests"] > 0
     receiver.kill()
 
     rich = start()
