@@ -15,7 +15,7 @@ from ingest.errors import LedgerError
 from ingest.receiver.address import Address
 from ingest.receiver.inbox import InboxFullError
 from ingest.receiver.intake import PROTOBUF, BadRequestError, answer
-from ingest.receiver.reception import STORE_TIMEOUT_S, BusyError, Reception, Tokens
+from ingest.receiver.reception import STORE_TIMEOUT_S, BusyError, Reception, Tokens, not_stored
 from ingest.receiver.signals import SIGNALS, Signal
 
 DOOR = "otlp/grpc"
@@ -69,7 +69,7 @@ def _export(signal: Signal, body: bytes, context: Any, reception: Reception) -> 
     except BadRequestError as error:
         _abort(reception, context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
     except (InboxFullError, BusyError, sqlite3.Error, TimeoutError) as error:
-        _abort(reception, context, grpc.StatusCode.UNAVAILABLE, f"it cannot be stored: {error}")
+        _abort(reception, context, grpc.StatusCode.UNAVAILABLE, not_stored(error))
     reception.count(DOOR, "acknowledged", taken)
     return answer(signal, taken)
 

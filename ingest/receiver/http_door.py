@@ -26,6 +26,7 @@ from ingest.receiver.reception import (
     BusyError,
     Reception,
     Tokens,
+    not_stored,
 )
 from ingest.receiver.signals import SIGNALS, Signal
 
@@ -105,7 +106,7 @@ async def _stored(
     except (InboxFullError, BusyError) as error:
         raise RefusalError(503, UNAVAILABLE, str(error)) from error
     except (sqlite3.Error, TimeoutError) as error:
-        raise RefusalError(503, UNAVAILABLE, f"it cannot be stored: {error}") from error
+        raise RefusalError(503, UNAVAILABLE, not_stored(error)) from error
     return taken
 
 

@@ -41,6 +41,11 @@ class BusyError(Exception):
     """There is no room for the request now; the sender is to send it again."""
 
 
+def not_stored(error: Exception) -> str:
+    """What is said of a request that did not get onto the disk; a timeout has no words itself."""
+    return f"it cannot be stored: {str(error) or f'the disk took more than {STORE_TIMEOUT_S:g} s'}"
+
+
 class Tokens:
     """The bearer tokens that senders may show; without any, everyone may send."""
 

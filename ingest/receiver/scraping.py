@@ -20,7 +20,7 @@ import httpx
 from ingest.errors import ConfigurationError
 from ingest.readers.exposition import Scrape
 from ingest.receiver.inbox import InboxFullError
-from ingest.receiver.reception import STORE_TIMEOUT_S, BusyError, Reception
+from ingest.receiver.reception import STORE_TIMEOUT_S, BusyError, Reception, not_stored
 
 DOOR = "scrape"
 PATH = "/metrics"
@@ -106,7 +106,7 @@ class Scraping:
             self._note(target, f"the answer is {error.response.status_code}", "failed")
             return
         except (InboxFullError, BusyError, sqlite3.Error, TimeoutError) as error:
-            self._note(target, f"it cannot be stored: {error}", "busy")
+            self._note(target, not_stored(error), "busy")
             return
         except (httpx.HTTPError, OSError, ValueError) as error:
             self._note(target, f"{type(error).__name__}: {error}", "failed")
