@@ -13,7 +13,8 @@ from ingest.calls.grouping import Rule
 from ingest.calls.timing import INSTANTS
 from ingest.records import Call
 
-NEVER_BEGUN = 2**63
+_UNKNOWN_LENGTH = 2**63
+"""More than any interval: a view of which begin or end is unknown is outside of those known."""
 _BUCKETS = (
     "uncached_input_tokens",
     "cache_read_tokens",
@@ -45,6 +46,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
     inward_out = sorted(views, key=_depth)
     innermost, outward_in = inward_out[0], inward_out[::-1]
     around = [view for view in inward_out if view.timing_source != "engine"] or inward_out
+    failed = _failed(outward_in)
     return replace(
         innermost,
         pairing=rule,
@@ -55,8 +57,8 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **_columns(_fullest(inward_out), _TOKENS[:-1]),
         tokens_note=_tokens_note(inward_out),
         **_columns(_endpoint_of(outward_in), _ENDPOINT),
-        **_columns(_failed(outward_in) or innermost, ("status", "error_type")),
-        http_status=_first([*filter(None, [_failed(outward_in)]), *inward_out], "http_status"),
+        **_columns(failed or innermost, ("status", "error_type")),
+        http_status=_first([failed or innermost, *inward_out], "http_status"),
         **_columns(_with(inward_out, "reported_cost"), _COST),
     )
 
@@ -65,7 +67,7 @@ def _depth(view: Call) -> tuple[bool, int, str]:
     """Engines are innermost, then the shorter interval; the identity decides between equals."""
     begun_at = view.arrived_at if view.arrived_at is not None else view.started_at
     ended_at = view.ended_at
-    lasted = NEVER_BEGUN if begun_at is None or ended_at is None else ended_at - begun_at
+    lasted = _UNKNOWN_LENGTH if begun_at is None or ended_at is None else ended_at - begun_at
     return (view.timing_source != "engine", lasted, view.identity)
 
 
