@@ -1,8 +1,8 @@
 """Counts that outlive the texts that they were made of.
 
 Owns the moment: from a span as received, into what the privacy setting and the masks left of it. A
-log record that has all of a call is counted as the span that takes it over.
-Refuses to touch a span that lost nothing.
+log record that has all of a call is counted as the span that takes it over. Refuses to touch a span
+that lost nothing.
 """
 
 from collections.abc import Sequence

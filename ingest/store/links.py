@@ -25,7 +25,10 @@ LONGEST_NS = 900 * NS_PER_S
 SLACK_NS = 1 * NS_PER_S
 """What the clocks of two machines may differ by, where an id says that they saw one call."""
 REACH_NS = 4 * LONGEST_NS
-"""A link depends on calls that overlap calls that overlap the pair; none of them is further off."""
+"""A pair depends on calls that overlap calls that overlap it; none of them is further off.
+
+What hangs together with more is looked at in further rounds, each as far.
+"""
 
 
 def merge_linked_calls(connection: Connection, calls: CallStage) -> MergeCounts:
