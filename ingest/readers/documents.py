@@ -15,6 +15,7 @@ import orjson
 from ingest.files import HEAD_BYTES, Source
 from ingest.files.content import UTF8_BOM, appearance
 from ingest.readers.json_text import loads, shallow, tidy
+from ingest.readers.opening import begins_as_json
 from ingest.readers.rejection import rejected
 from ingest.records import Json, Reject
 
@@ -69,8 +70,7 @@ def documents(source: Source, *, names_nan: bool = False) -> Iterator[Document |
 
 def _found_instead(head: bytes, rejects: list[Reject]) -> str:
     """What a source without any JSON document is."""
-    begins_as_json = head.removeprefix(UTF8_BOM).lstrip()[:1] in (b"{", b"[")
-    if begins_as_json and rejects:
+    if begins_as_json(head) and rejects:
         return rejects[0].reason
     return f"no JSON but {appearance(head)}"
 

@@ -30,12 +30,17 @@ class Opening:
     has_more: bool = False
 
 
+def begins_as_json(head: bytes) -> bool:
+    """Whether the first byte that is neither blank nor of a byte order mark is JSON's."""
+    return head.removeprefix(UTF8_BOM).lstrip()[:1] in (b"{", b"[")
+
+
 @lru_cache(maxsize=8)
 def opening(head: bytes) -> Opening:
     """The structure that `head` shows; no keys where it is no JSON."""
     text = head.removeprefix(UTF8_BOM).lstrip()
     first_line = text.partition(b"\n")[0].rstrip()
-    if text[:1] not in (b"{", b"["):
+    if not begins_as_json(head):
         return Opening(first_line)
     is_array = text[:1] == b"["
     keys: set[str] = set()

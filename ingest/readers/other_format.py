@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import orjson
 
 from ingest.files import HEAD_BYTES, RefusedSourceError, Source
-from ingest.files.content import UTF8_BOM
 from ingest.readers import READERS
 from ingest.readers.documents import Document, records
 from ingest.readers.foreign import companion, described, other_signal
+from ingest.readers.opening import begins_as_json
 from ingest.readers.reader import Reader
 from ingest.records import Batch, Reject
 
@@ -44,7 +44,7 @@ def _may_be(reader: Reader, source: Source) -> bool:
     """
     if other_signal(source.head) is not None:
         return False
-    if not _begins_as_json(source):
+    if not begins_as_json(source.head):
         return True
     is_empty = True
     for item in records(source):
@@ -71,12 +71,8 @@ def _taken(reader: Reader, source: Source) -> Iterator[Batch]:
         is_taken = is_taken or bool(batch.spans or batch.calls or batch.samples)
         first = first or next(iter(batch.rejects), None)
         yield batch
-    if not is_taken and not _begins_as_json(source):
+    if not is_taken and not begins_as_json(source.head):
         raise source.refusal(_not_of(reader, first))
-
-
-def _begins_as_json(source: Source) -> bool:
-    return source.head.removeprefix(UTF8_BOM).lstrip()[:1] in (b"{", b"[")
 
 
 def _not_of(reader: Reader, first: Reject | None) -> str:

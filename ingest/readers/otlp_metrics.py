@@ -17,10 +17,9 @@ from opentelemetry.proto.metrics.v1 import metrics_pb2
 
 from ingest.engine_metrics.names import COUNT, SUM, Named, is_counted_twice, known, model_of
 from ingest.files import Source
-from ingest.files.content import UTF8_BOM
 from ingest.readers import otlp_json_spans
 from ingest.readers.documents import Document, documents
-from ingest.readers.opening import opening
+from ingest.readers.opening import begins_as_json, opening
 from ingest.readers.otlp import attributes_of
 from ingest.readers.otlp_json_spans import objects
 from ingest.readers.otlp_wire import framed_messages, framing_and_signal
@@ -60,7 +59,7 @@ class OtlpMetrics:
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Batches of samples; a document or a resource that is damaged is rejected by itself."""
-        is_json = source.head.removeprefix(UTF8_BOM).lstrip()[:1] in (b"{", b"[")
+        is_json = begins_as_json(source.head)
         return sample_batches(_of_documents(source) if is_json else _of_messages(source))
 
 

@@ -12,6 +12,7 @@ from ingest.files import Source
 from ingest.files.content import UTF8_BOM
 from ingest.readers.documents import lines
 from ingest.readers.exposition import MARK, Scrape, UndatedError, lines_to_samples
+from ingest.readers.opening import begins_as_json
 from ingest.readers.samples import sample_batches
 from ingest.records import Batch
 
@@ -38,9 +39,9 @@ class PrometheusText:
 
     def recognise(self, head: bytes, source: Source) -> bool:
         """Whether the head has such a comment, or begins with a sample of a known engine."""
-        text = head.removeprefix(UTF8_BOM).lstrip()
-        if text[:1] in (b"{", b"["):
+        if begins_as_json(head):
             return False
+        text = head.removeprefix(UTF8_BOM).lstrip()
         return bool(_COMMENTS.search(text)) or text.startswith(_prefixes())
 
     def read(self, source: Source) -> Iterator[Batch]:

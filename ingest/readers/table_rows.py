@@ -19,7 +19,7 @@ from ingest.readers.csv_rows import csv_rows, header_cells
 from ingest.readers.documents import Document, records
 from ingest.readers.foreign import PARQUET_MAGIC
 from ingest.readers.instants import NS_PER_S
-from ingest.readers.opening import opening
+from ingest.readers.opening import begins_as_json, opening
 from ingest.records import Reject
 
 _BATCH_ROWS = 5_000
@@ -44,7 +44,7 @@ def named_columns(source: Source) -> tuple[str, ...]:
 
 def has_fixed_columns(source: Source) -> bool:
     """Whether every row has the columns that the file names; records of JSON may lack some."""
-    return is_parquet(source) or source.head.lstrip()[:1] not in {b"{", b"["}
+    return is_parquet(source) or not begins_as_json(source.head)
 
 
 def table_rows(source: Source) -> Iterator[Document | Reject]:

@@ -62,6 +62,8 @@ FORMS = {
     "semicolons": as_csv(ROWS, ";"),
     "json lines": "\n".join(map(json.dumps, ROWS)).encode(),
     "json": json.dumps(ROWS, indent=1).encode(),
+    "json with a byte order mark": b"\xef\xbb\xbf" + json.dumps(ROWS, indent=1).encode(),
+    "csv below blank lines": b"\n\n" + as_csv(ROWS),
     "parquet": as_parquet(ROWS),
     "parquet in gzip": gzip.compress(as_parquet(ROWS)),
 }
