@@ -13,6 +13,7 @@ from analysis.columns import nearest
 from analysis.errors import WrongQuestionError
 from analysis.extent import no_calls
 from analysis.instants import with_instant_texts
+from analysis.listing import ALL_ROWS
 from analysis.selection import caller_values, read_cohorts, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
@@ -26,7 +27,6 @@ ORDERS = (
 """What calls may be sorted by: `started_at` from the earliest, `unpriced` those without a price
 first, then those with one in part, the others from the largest."""
 
-ALL_ROWS = 2**62
 INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
 
 

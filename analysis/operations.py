@@ -7,16 +7,13 @@ from collections.abc import Mapping
 
 from analysis.answer import Answer
 from analysis.errors import WrongQuestionError
-from analysis.instants import with_instant_texts
-from analysis.sql import question_named, run_question
+from analysis.listing import Listing, listed
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.ledger import Ledger
 
 OPERATION_FILTERS = ("endpoint", "team", "model")
 """What a list of operations may be filtered by: the columns of the last attempt."""
-
-ALL_ROWS = 2**62
 
 
 def operations(
@@ -35,27 +32,23 @@ def operations(
     for column, value in filters.items():
         if value is None:
             raise WrongQuestionError(f"operations are listed by a known {column}: {column}=value")
-    frame = run_question(
-        ledger.connection,
-        question_named("operations"),
-        since=window.since,
-        until=window.until,
+    found = listed(
+        ledger,
+        "operations",
+        window=window,
+        limit=limit,
+        instants=("begun_at", "ended_at"),
         endpoint=filters.get("endpoint"),
         team=filters.get("team"),
         model=filters.get("model"),
-        most_rows=ALL_ROWS if limit is None else limit,
     )
-    fitting_count = 0 if frame.is_empty() else int(frame["fitting_count"][0])
-    shown = with_instant_texts(
-        frame.drop("fitting_count"), ("begun_at", "ended_at"), window.timezone
-    )
-    return Answer(frame=shown, notes=(_note(shown.height, fitting_count),), window=window)
+    return Answer(frame=found.frame, notes=(_note(found),), window=window)
 
 
-def _note(shown_count: int, fitting_count: int) -> str:
-    if fitting_count == 0:
+def _note(found: Listing) -> str:
+    if found.fitting_count == 0:
         return "no operation took more than one attempt"
-    if shown_count < fitting_count:
-        more = fitting_count - shown_count
-        return f"the slowest {counted(shown_count, 'operation')}, {more:,} more; raise --limit"
-    return f"{counted(fitting_count, 'operation')} of several attempts, the slowest first"
+    shown = counted(found.frame.height, "operation")
+    if found.more_count:
+        return f"the slowest {shown}, {found.more_count:,} more; raise --limit"
+    return f"{shown} of several attempts, the slowest first"

@@ -6,12 +6,9 @@ whether two views are of one call is decided where they are stored.
 
 from collections.abc import Mapping
 
-import polars as pl
-
 from analysis.answer import Answer
 from analysis.errors import WrongQuestionError
-from analysis.instants import with_instant_texts
-from analysis.sql import question_named, run_question
+from analysis.listing import Listing, listed
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.ledger import Ledger
@@ -20,7 +17,6 @@ PAIR_FILTERS = ("pairing",)
 """What a list of pairs may be filtered by."""
 
 RULES = ("probable", "response_id")
-ALL_ROWS = 2**62
 PROBABLE_NOTE = (
     "a probable pair has the same tokens and model, one interval inside of the other, and two "
     "observers; to make it sure, let both send gen_ai.response.id or one trace context"
@@ -43,28 +39,24 @@ def pairs(
     rule = asked.get("pairing")
     if asked and rule not in RULES:
         raise WrongQuestionError(f"pairing {rule!r} is unknown; allowed: {', '.join(RULES)}")
-    frame = run_question(
-        ledger.connection,
-        question_named("pairs"),
-        since=window.since,
-        until=window.until,
+    found = listed(
+        ledger,
+        "pairs",
+        window=window,
+        limit=limit,
+        instants=("begun_at", "ended_at"),
         pairing=rule,
-        most_rows=ALL_ROWS if limit is None else limit,
     )
-    fitting_count = 0 if frame.is_empty() else int(frame["fitting_count"][0])
-    shown = with_instant_texts(
-        frame.drop("fitting_count"), ("begun_at", "ended_at"), window.timezone
-    )
-    return Answer(frame=shown, notes=_notes(shown, fitting_count), window=window)
+    return Answer(frame=found.frame, notes=_notes(found), window=window)
 
 
-def _notes(shown: pl.DataFrame, fitting_count: int) -> tuple[str, ...]:
-    if fitting_count == 0:
+def _notes(found: Listing) -> tuple[str, ...]:
+    if found.fitting_count == 0:
         return ("no call was joined from views without a trace in common",)
+    shown = found.frame
     call_count = shown["call_id"].n_unique()
     told = f"{counted(shown.height, 'view')} of {counted(call_count, 'call')}"
-    if shown.height < fitting_count:
-        more = fitting_count - shown.height
-        told = f"the first {told}, {more:,} more views; raise --limit"
+    if found.more_count:
+        told = f"the first {told}, {found.more_count:,} more views; raise --limit"
     is_probable = bool((shown["pairing"] == RULES[0]).any())
     return (told, PROBABLE_NOTE) if is_probable else (told,)

@@ -8,16 +8,13 @@ from collections.abc import Mapping
 
 from analysis.answer import Answer
 from analysis.errors import WrongQuestionError
-from analysis.instants import with_instant_texts
-from analysis.sql import question_named, run_question
+from analysis.listing import Listing, listed
 from analysis.window import Window, instant_text
 from analysis.wording import counted
 from ingest.ledger import Ledger
 
 REJECT_FILTERS = ("source", "format", "delivery_id")
 """What a list of rejects may be filtered by."""
-
-ALL_ROWS = 2**62
 
 
 def rejects(
@@ -36,20 +33,17 @@ def rejects(
     for column, value in filters.items():
         if value is None:
             raise WrongQuestionError(f"every reject has its {column}; write {column}=value")
-    frame = run_question(
-        ledger.connection,
-        question_named("rejects"),
-        since=window.since,
-        until=window.until,
+    found = listed(
+        ledger,
+        "rejects",
+        window=window,
+        limit=limit,
+        instants=("delivered_at",),
         source=filters.get("source"),
         format=filters.get("format"),
         delivery_id=_whole(filters.get("delivery_id")),
-        most_rows=ALL_ROWS if limit is None else limit,
     )
-    fitting_count = 0 if frame.is_empty() else int(frame["fitting_count"][0])
-    shown = with_instant_texts(frame.drop("fitting_count"), ("delivered_at",), window.timezone)
-    note = _note(window, filters, shown.height, fitting_count)
-    return Answer(frame=shown, notes=(note,), window=window)
+    return Answer(frame=found.frame, notes=(_note(window, filters, found),), window=window)
 
 
 def _whole(number: str | None) -> int | None:
@@ -61,9 +55,7 @@ def _whole(number: str | None) -> int | None:
         raise WrongQuestionError(f"delivery_id {number!r} is no whole number") from None
 
 
-def _note(
-    window: Window, filters: Mapping[str, str | None], shown_count: int, fitting_count: int
-) -> str:
+def _note(window: Window, filters: Mapping[str, str | None], found: Listing) -> str:
     """How many records fit what was asked, and how many of them are not shown."""
     selection = [f"{column}={value}" for column, value in filters.items()]
     if window.since is not None:
@@ -71,9 +63,9 @@ def _note(
     if window.until is not None:
         selection.append(f"delivered until {instant_text(window.until, window.timezone)}")
     of_what = f" with {', '.join(selection)}" if selection else ""
-    if fitting_count == 0:
+    if found.fitting_count == 0:
         return f"no record{of_what} was rejected"
-    if shown_count < fitting_count:
-        more = fitting_count - shown_count
-        return f"the first {counted(shown_count, 'reject')}{of_what}, {more:,} more; raise --limit"
-    return f"{counted(fitting_count, 'reject')}{of_what}"
+    shown = f"{counted(found.frame.height, 'reject')}{of_what}"
+    if found.more_count:
+        return f"the first {shown}, {found.more_count:,} more; raise --limit"
+    return shown
