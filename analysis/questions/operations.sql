@@ -8,6 +8,8 @@
 -- nulls: latency_s is null where a time is not known; a sum counts what is known, and
 --   unknown_usage_count how many attempts tell no output tokens
 -- identity: the calls of an operation are attempt_count, numbered from 1 on
+
+-- Pieces of attempts are added up in whole picoseconds: the same bits in any order.
 with attempts as (
     select
         coalesce(v.counted_as, r.retry_of, r.call_id) as operation_id,
@@ -30,7 +32,7 @@ with attempts as (
 spent as (
     select
         a.call_no,
-        sum(h.prefill_gpu_seconds + h.decode_gpu_seconds) as gpu_seconds
+        sum(picoseconds(h.prefill_gpu_seconds) + picoseconds(h.decode_gpu_seconds)) as gpu_ps
     from attempts as a
     inner join charges as h on a.call_no = h.call_no
     group by a.call_no
@@ -44,17 +46,17 @@ operations as (
         (max(a.ended_at) - min(a.begun_at)) / 1e9 as latency_s,
         count(*) as attempt_count,
         count(*) filter (where a.status <> 'ok') as failed_count,
-        arg_max(a.status, a.attempt) as status,
-        arg_max(a.endpoint, a.attempt) as endpoint,
-        arg_max(a.team, a.attempt) as team,
-        arg_max(a.model, a.attempt) as model,
+        max_by(a.status, a.attempt) as status,
+        max_by(a.endpoint, a.attempt) as endpoint,
+        max_by(a.team, a.attempt) as team,
+        max_by(a.model, a.attempt) as model,
         sum(a.input_tokens) as input_tokens,
         sum(a.output_tokens) as output_tokens,
         coalesce(sum(a.input_tokens) filter (where a.status <> 'ok'), 0) as wasted_input_tokens,
         coalesce(sum(a.output_tokens) filter (where a.status <> 'ok'), 0) as wasted_output_tokens,
         count(*) filter (where a.output_tokens is null) as unknown_usage_count,
-        sum(s.gpu_seconds) as gpu_seconds,
-        sum(s.gpu_seconds) filter (where a.status <> 'ok') as wasted_gpu_seconds
+        cast(sum(s.gpu_ps) as double) / 1e12 as gpu_seconds,
+        cast(sum(s.gpu_ps) filter (where a.status <> 'ok') as double) / 1e12 as wasted_gpu_seconds
     from attempts as a
     left join spent as s on a.call_no = s.call_no
     group by a.operation_id
