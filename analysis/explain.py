@@ -16,8 +16,8 @@ from analysis.columns import TIME_COLUMNS, checked_groups
 from analysis.errors import NoDataError, WrongQuestionError
 from analysis.idle_moves import IDLE_EFFECTS, NO_IDLE_EFFECTS, idle_effects
 from analysis.law import LawLines, law_lines
-from analysis.letters import PICOSECONDS_PER_S
-from analysis.lines import MONEY, Line, is_replayed, line_rows
+from analysis.letters import price_per_s
+from analysis.lines import MONEY, is_replayed, line_rows
 from analysis.money import total_of
 from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
 from analysis.scan import Scan, scanned
@@ -89,19 +89,13 @@ def _by_key(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
         row
         | {
             "line": REPLAYS if is_replayed(line) else line.line,
-            "p": _price_per_s(line),
+            "p": price_per_s(line.cost, line.gpu_ps or 0),
             "idle": line.idle,
         }
         for line, row in zip(found.lines, line_rows(found.lines, found.columns), strict=True)
         if line.cost is not None
     ]
     return {tuple(row[key] for key in keys): row for row in rows}
-
-
-def _price_per_s(line: Line) -> float | None:
-    if line.cost is None or not line.gpu_ps:
-        return None
-    return float(line.cost / line.gpu_ps) * PICOSECONDS_PER_S
 
 
 def _explained(shared: Row, before: Row, after: Row) -> dict[str, Any]:

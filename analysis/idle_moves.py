@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from analysis.decomposition import product_effects
-from analysis.letters import PICOSECONDS_PER_S
+from analysis.letters import PICOSECONDS_PER_S, price_per_s
 from analysis.lines import IdleSums
 from analysis.money import rounded_to_total
 
@@ -61,5 +61,4 @@ def _busy(idle: IdleSums | None) -> Product:
 
 
 def _product(gpu_ps: int, cost: Decimal) -> Product:
-    price = float(cost / gpu_ps) * PICOSECONDS_PER_S if gpu_ps else None
-    return Product(gpu_s=gpu_ps / PICOSECONDS_PER_S, price_per_s=price)
+    return Product(gpu_s=gpu_ps / PICOSECONDS_PER_S, price_per_s=price_per_s(cost, gpu_ps))

@@ -64,6 +64,11 @@ class Letters:
     batch: float | None
 
 
+def price_per_s(cost: Decimal, gpu_picoseconds: int) -> float | None:
+    """Money per GPU-second at which so many GPU-picoseconds cost `cost`; None for none of them."""
+    return float(cost / gpu_picoseconds) * PICOSECONDS_PER_S if gpu_picoseconds else None
+
+
 def letters_of(sums: Sums) -> Letters:
     """N, Tp in s, L in tokens, Td in s per token and B in calls at once per GPU.
 
