@@ -48,25 +48,27 @@ def csv_rows(source: Source) -> Iterator[Document | Reject]:
     """
     with source.open() as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
-        first = _first_line(text)
+        header_number, first = _first_line(text)
         columns = header_cells(first.encode())
         if not any(columns):
             raise source.refusal("a CSV file without a header")
-        yield from _rows(columns, text, _separator(first))
+        yield from _rows(columns, text, _separator(first), header_number)
 
 
-def _first_line(text: io.TextIOWrapper) -> str:
-    """The first line that is not blank, without its end."""
-    for line in text:
+def _first_line(text: io.TextIOWrapper) -> tuple[int, str]:
+    """The first line that is not blank, without its end, and its number."""
+    for number, line in enumerate(text, 1):
         if line.strip():
-            return line.rstrip("\r\n")
-    return ""
+            return number, line.rstrip("\r\n")
+    return 0, ""
 
 
-def _rows(columns: list[str], text: Iterable[str], separator: str) -> Iterator[Document | Reject]:
+def _rows(
+    columns: list[str], text: Iterable[str], separator: str, header_number: int
+) -> Iterator[Document | Reject]:
     reader = csv.reader(text, delimiter=separator)
     while True:
-        position = f"line {reader.line_num + 2}"
+        position = f"line {header_number + reader.line_num + 1}"
         try:
             cells = next(reader)
         except StopIteration:

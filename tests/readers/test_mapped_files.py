@@ -179,3 +179,8 @@ def test_the_rows_of_a_file_are_in_the_ledger_once(tmp_path: Path) -> None:
     told = [(name, c.read, c.new, c.duplicate, c.rejected) for name, c in counts if c is not None]
     assert told == [("mapped", 2, 2, 0, 0), ("mapped", 2, 0, 2, 0)]
     assert rows == [("gpt-x", 100), ("gpt-y", 7)]
+
+
+def test_a_bad_row_below_blank_lines_is_named_by_its_own_line(source_of) -> None:
+    _, (reject,) = read(source_of(b"\n\n" + as_csv(ROWS) + b"\nc,d\n"), mapping())
+    assert (reject.position, reject.reason) == ("line 6", "2 cells in a row, 5 in the header")
