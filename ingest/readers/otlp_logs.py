@@ -77,8 +77,11 @@ def _records(source: Source) -> Iterator[Told]:
             return
         number = 0
         try:
-            for number, (message, _) in enumerate(framed_messages(stream, found[0]), 1):
+            for number, (message, missing_bytes) in enumerate(framed_messages(stream, found[0]), 1):
                 yield from told_by_message(io.BytesIO(message), f"message {number}, ")
+                if missing_bytes:
+                    reason = f"truncated: {missing_bytes:,} bytes are missing"
+                    yield rejected(f"message {number}", reason)
         except ValueError as error:
             yield rejected(f"message {number + 1}", error)
 

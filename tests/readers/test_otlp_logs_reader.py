@@ -8,13 +8,14 @@ from typing import Any
 
 import orjson
 import pytest
+from google.protobuf.json_format import ParseDict  # type: ignore[import-untyped] # has no types
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from ingest.config import Configuration
 from ingest.deliver import DeliveryResult, deliver_paths
 from ingest.ledger import Ledger, open_for_writing
 from ingest.readers.documents import Document
-from ingest.readers.otlp_logs import told_by_document, told_by_message
+from ingest.readers.otlp_logs import OtlpLogs, told_by_document, told_by_message
 
 AT = 1_790_000_000_000_000_000
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -261,3 +262,14 @@ def test_protobuf_tells_what_json_tells() -> None:
     by_message = list(told_by_message(io.BytesIO(message.SerializeToString())))
     assert by_message == list(told_by_document(Document("", request(QUESTION))))
     assert by_message != [None]
+
+
+def test_a_cut_between_the_resources_of_a_framed_message_is_told(source_of) -> None:
+    whole = ParseDict(request(log("claude_code.api_request")), ExportLogsServiceRequest())
+    first = whole.SerializeToString()
+    cut = (2 * len(first)).to_bytes(4, "big") + first
+    batches = list(OtlpLogs().read(source_of(cut)))
+    assert [span.name for batch in batches for span in batch.spans] == ["claude_code.api_request"]
+    (reject,) = [reject for batch in batches for reject in batch.rejects]
+    assert reject.position == "message 1"
+    assert reject.reason == f"truncated: {len(first)} bytes are missing"
