@@ -73,8 +73,9 @@ def _lines(source: Source) -> Iterator[Document | Reject]:
             yield document
             continue
         for index, item in enumerate(document.value["messages"]):
-            if isinstance(item, dict) and item.get("direction") != "send":
-                yield Document(document.at(f"messages[{index}]"), item.get("message"))
+            line = item if isinstance(item, dict) else {"message": item}
+            if line.get("direction") != "send":
+                yield Document(document.at(f"messages[{index}]"), line.get("message"))
 
 
 def _is_recording(value: Json) -> bool:

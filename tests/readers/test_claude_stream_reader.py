@@ -107,3 +107,12 @@ def test_a_bad_line_is_rejected_without_its_neighbour(take, bad: str, reason: st
     (reject,) = taken.rejects
     assert reject.position == "line 1"
     assert reason in reject.reason
+
+
+def test_what_is_no_message_of_a_recording_is_rejected(take) -> None:
+    recording = {"metadata": {}, "messages": [7, {"direction": "recv", "message": 8}]}
+    rejects = take(json.dumps(recording), "claude-code-stream").rejects
+    assert [(reject.position, reject.reason) for reject in rejects] == [
+        ("line 1, messages[0]", "no JSON object but '7'"),
+        ("line 1, messages[1]", "no JSON object but '8'"),
+    ]
