@@ -41,7 +41,7 @@ def unit_of(count: Decimal) -> str | None:
 
 def number_of(value: Json) -> Decimal | None:
     """The number that a value is or writes; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     try:
         number = Decimal(str(value).strip())

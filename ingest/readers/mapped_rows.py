@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from ingest.calls.values import parsed_json
+from ingest.readers.clock import UNITS
 from ingest.readers.instants import NS_PER_S, held, instant_of_text
 from ingest.readers.json_text import tidy
 from ingest.readers.mapping_file import DURATIONS, ColumnSource, RowMapping
@@ -24,7 +25,6 @@ from ingest.readers.native import call_columns
 from ingest.readers.rejection import RecordError
 from ingest.records import Call, Json
 
-_NS_PER_UNIT = {"s": NS_PER_S, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _NUMBERS: dict[Any, str] = {
     int | None: "int",
     float | None: "float",
@@ -153,7 +153,7 @@ def _nanoseconds(value: float | Decimal, unit: str, where: str) -> int:
     exact = value if isinstance(value, Decimal) else Decimal(repr(value))
     if not exact.is_finite() or exact.adjusted() > _MAX_DIGITS:
         raise RecordError(f"{where} {value!s:.40} is no number of {unit}")
-    return int((exact * _NS_PER_UNIT[unit]).to_integral_value())
+    return int((exact * UNITS[unit]).to_integral_value())
 
 
 def _place(durations: Mapping[str, int], record: dict[str, Any]) -> None:

@@ -8,15 +8,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ingest.readers.clock import number_of, unit_of
+
 _MOVING = ("updated_at", "modified_at", "last_modified", "updated")
-_UNIT_ABOVE = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"), (0, "s"))
-"""The unit of a count since 1970, by the largest value that is seen."""
 _UNIT_OF_NAME = re.compile(r"(?:^|_)(ms|us|ns|s|millis|seconds)$")
 _UNITS = {"millis": "ms", "seconds": "s"}
 
@@ -91,7 +89,7 @@ def _unit(column: str, name: str, values: Sequence[Any]) -> str | None:
     is_duration = column.endswith("_s")
     if not (is_duration or column.endswith("_at")):
         return None
-    numbers = [abs(number) for value in values if (number := _number(value)) is not None]
+    numbers = [abs(number) for value in values if (number := number_of(value)) is not None]
     if values and not numbers:
         return None
     named = _UNIT_OF_NAME.search(name.lower())
@@ -99,16 +97,7 @@ def _unit(column: str, name: str, values: Sequence[Any]) -> str | None:
         return _UNITS.get(named[1], named[1])
     if is_duration or not numbers:
         return "s" if is_duration else None
-    return next(unit for above, unit in _UNIT_ABOVE if max(numbers) >= above)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool | datetime | date):
-        return None
-    try:
-        return float(value) if isinstance(value, int | float | Decimal | str) else None
-    except (ValueError, OverflowError):
-        return None
+    return unit_of(max(numbers)) or "s"
 
 
 def _quoted(name: str) -> str:
