@@ -11,6 +11,7 @@ from typing import Any
 
 from ingest.calls.grouping import Rule
 from ingest.calls.timing import INSTANTS
+from ingest.calls.tokens import Buckets
 from ingest.records import Call
 
 _UNKNOWN_LENGTH = 2**63
@@ -22,14 +23,8 @@ _BUCKETS = (
     "visible_output_tokens",
     "reasoning_tokens",
 )
-_TOKENS = (
-    *_BUCKETS,
-    "reported_input_tokens",
-    "reported_output_tokens",
-    "reported_total_tokens",
-    "tokens_source",
-    "tokens_note",
-)
+_TOKENS = tuple(field.name for field in fields(Buckets))
+_COUNTS = tuple(name for name in _TOKENS if name != "tokens_note")
 _ENDPOINT = ("endpoint", "endpoint_source")
 _OUTCOME = ("status", "error_type", "http_status")
 _COST = ("reported_cost", "reported_currency")
@@ -54,7 +49,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **{column: _first(inward_out, column) for column in _filled_from_inside()},
         **{column: _first(outward_in, column) for column in _OUTERMOST},
         **{column: _first([*around, *inward_out], column) for column in _PAYERS},
-        **_columns(_fullest(inward_out), _TOKENS[:-1]),
+        **_columns(_fullest(inward_out), _COUNTS),
         tokens_note=_tokens_note(inward_out),
         **_columns(_endpoint_of(outward_in), _ENDPOINT),
         **_columns(failed or innermost, ("status", "error_type")),
@@ -97,9 +92,10 @@ def _fullest(views: Sequence[Call]) -> Call:
 
 def _told_tokens(view: Call) -> tuple[int, int]:
     """How many sides of a view's usage were reported, not counted, and how many buckets it has."""
-    sides = (view.reported_input_tokens, view.reported_output_tokens)
-    if view.tokens_source == "reported":
-        sides = (_input(view), _output(view))
+    told = Buckets.of(view)
+    sides = (told.reported_input_tokens, told.reported_output_tokens)
+    if told.tokens_source == "reported":
+        sides = (told.input_tokens, told.output_tokens)
     buckets = sum(getattr(view, name) is not None for name in _BUCKETS)
     return sum(side is not None for side in sides), buckets
 
@@ -119,23 +115,10 @@ def _tokens_note(inward_out: Sequence[Call]) -> str | None:
     """The note of the view whose counts are taken, and where the others count otherwise."""
     taken = _fullest(inward_out)
     notes = [taken.tokens_note] if taken.tokens_note else []
-    for name, whole in (("input_tokens", _input), ("output_tokens", _output)):
-        told = [view for view in inward_out if view.tokens_source == taken.tokens_source]
-        counts = [count for view in told if (count := whole(view)) is not None]
+    alike = [view for view in inward_out if view.tokens_source == taken.tokens_source]
+    told = [Buckets.of(view) for view in alike]
+    for name in ("input_tokens", "output_tokens"):
+        counts = [count for one in told if (count := getattr(one, name)) is not None]
         if len(set(counts)) > 1:
             notes.append(f"views disagree on {name}: {', '.join(map(str, counts))}")
     return "; ".join(notes) or None
-
-
-def _input(view: Call) -> int | None:
-    if view.uncached_input_tokens is None:
-        return None
-    return (
-        view.uncached_input_tokens + (view.cache_read_tokens or 0) + (view.cache_write_tokens or 0)
-    )
-
-
-def _output(view: Call) -> int | None:
-    if view.visible_output_tokens is None:
-        return None
-    return view.visible_output_tokens + (view.reasoning_tokens or 0)

@@ -7,9 +7,11 @@ or outside of output. Refuses to guess by vendor, to go below zero, and to read 
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any, NamedTuple
+
+from ingest.records import Call
 
 _DIGITS = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
 MAX_TOKENS = 10**9
@@ -33,6 +35,11 @@ class Buckets:
     reported_total_tokens: int | None = None
     tokens_source: str = "unknown"
     tokens_note: str | None = None
+
+    @classmethod
+    def of(cls, call: Call) -> "Buckets":
+        """What `call` tells of its tokens."""
+        return cls(**{field.name: getattr(call, field.name) for field in fields(cls)})
 
     @property
     def input_tokens(self) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ingest.calls.content import Message
 from ingest.counting.encodings import Choice
 from ingest.counting.parts import parts_of
-from ingest.counting.prompts import AS_JSON, CUT, NOT_OWN, looks_cut
+from ingest.counting.prompts import AS_JSON, CUT, NO_TEXT, NOT_OWN, looks_cut
 from ingest.counting.token_ids import token_memory
 
 
@@ -62,7 +62,7 @@ def _reasons(
     if is_structured:
         yield AS_JSON
     if other_count:
-        yield f"at least that: {other_count} parts that are no text are not counted"
+        yield NO_TEXT.format(other_count)
     if is_cut:
         yield CUT
     if choice.hides_reasoning and not is_reasoning_seen:

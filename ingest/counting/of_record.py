@@ -20,7 +20,7 @@ def counted_call(call: Call, configuration: Configuration) -> Call:
     """`call` with counted tokens where its record has texts and no usage, sections and hashes."""
     if configuration.content == "off" or (call.prompt is None and call.completion is None):
         return call
-    told = Buckets(**{name: getattr(call, name) for name in Buckets.__slots__})
+    told = Buckets.of(call)
     found = count(_wanted(call, told, configuration), configuration)
     if found is None:
         return call

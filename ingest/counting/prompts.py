@@ -22,6 +22,7 @@ BEGIN, ROLE_END, END, NAME = (np.array([2**32 - mark], dtype=np.uint32) for mark
 """Marks of the chat format; no encoding has such ids."""
 ANSWERING_ROLE = "assistant"
 AS_JSON = "tool definitions and calls are counted as JSON"
+NO_TEXT = "at least that: {} parts that are no text are not counted"
 CUT = "at least that: the text was cut before it was sent"
 
 
@@ -70,7 +71,7 @@ class Prompt:
         if self.is_structured:
             yield AS_JSON
         if self.other_count:
-            yield f"at least that: {self.other_count} parts that are no text are not counted"
+            yield NO_TEXT.format(self.other_count)
         if self.is_cut:
             yield CUT
 
