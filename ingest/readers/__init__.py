@@ -1,4 +1,4 @@
-"""One module a format: bytes to spans or calls. The registry that a new format joins.
+"""One module a format: bytes to spans, calls or samples. The registry that a new format joins.
 
 Owns the choice of a reader, by content or by name. Refuses to choose by a file's name.
 """

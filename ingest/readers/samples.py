@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 
-from ingest.readers.reader import MAX_BATCH_RECORDS
+from ingest.readers.reader import batches
 from ingest.records import Batch, Reject, Sample
 
 
@@ -30,21 +30,6 @@ def as_records(found: Iterable[Measured]) -> Iterator[Sample | Reject | None]:
             yield item
 
 
-def sample_batches(found: Iterator[Measured]) -> Iterator[Batch]:
+def sample_batches(found: Iterable[Measured]) -> Iterator[Batch]:
     """Batches of samples and rejects; what was ignored is counted with those before it."""
-    samples: list[Sample] = []
-    rejects: list[Reject] = []
-    ignored_count = 0
-    for item in found:
-        if isinstance(item, Ignored):
-            ignored_count += item.count
-            continue
-        if len(samples) + len(rejects) == MAX_BATCH_RECORDS:
-            yield Batch(samples=samples, rejects=rejects, ignored_count=ignored_count)
-            samples, rejects, ignored_count = [], [], 0
-        if isinstance(item, Sample):
-            samples.append(item)
-        else:
-            rejects.append(item)
-    if samples or rejects or ignored_count:
-        yield Batch(samples=samples, rejects=rejects, ignored_count=ignored_count)
+    return batches(as_records(found))
