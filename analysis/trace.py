@@ -22,6 +22,9 @@ from ingest.ledger import Connection, Ledger
 NS_PER_S = 1_000_000_000
 NAMED_IDENTITIES = 4
 
+SOUND = ("ok", "unset")
+"""What a call or a span that did not fail has for a status."""
+
 Row = dict[str, Any]
 
 CALL_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {

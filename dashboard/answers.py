@@ -140,8 +140,13 @@ def calls_behind(
     if behind.unpriced_count is not None:
         limit = min(most, behind.unpriced_count)
         return calls_in(source, window, behind.where, UNPRICED_FIRST, limit), behind.unpriced_count
-    count = int(law_by(source, (), window, behind.where).frame["N"].sum())
+    count = calls_count(source, window, behind.where)
     return calls_in(source, window, behind.where, order, most), count
+
+
+def calls_count(source: Source, window: Window, where: Where) -> int:
+    """How many calls there are; raises `NoDataError` where the law has no line."""
+    return int(law_by(source, (), window, where).frame["N"].sum())
 
 
 def _reach(ledger: Ledger, configuration: Configuration) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from analysis.trace import SOUND
 from dashboard.palette import DECODE, PALE_GREY, PREFILL, QUEUE, TOOL, UNSPLIT
 from dashboard.wording import call_money_text, count_text, plotly_text, quantity_text, shortened
 
@@ -20,8 +21,6 @@ TOP_PX, BOTTOM_PX = 184, 8
 LEGEND_FROM_TOP_PX = 60
 """Below the title; the legend is a row an entry on a phone, above the axis's text."""
 FAILED, FAILED_SIGN = "#cc3311", "✗"
-SOUND = ("ok", "unset")
-"""What a call or a span that did not fail has for a status."""
 BAR_ROWS = 0.72
 ROOM_FOR_PRICES = 1.3
 NAME_LETTERS = 34

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.answer import Answer
+from analysis.trace import SOUND
 from analysis.trace import trace as trace_waterfall
 from gpuledger.asking import print_answer, refusing_wrong_questions
 from gpuledger.options import config_option, format_option, ledger_option
@@ -24,7 +25,6 @@ from ingest.current import open_current
 MOST_BAR_CELLS, LEAST_BAR_CELLS = 48, 12
 MOST_NAME_CELLS, LEAST_NAME_CELLS = 60, 16
 PLAIN_WIDTH = 140
-SOUND = ("ok", "unset")
 FAILED_SIGN = "✗"
 FIGURES = ("s", "in", "out", "GPU-s")
 PADDING_CELLS = 1

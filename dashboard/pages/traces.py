@@ -56,7 +56,7 @@ def show(source: Source, view: View) -> None:
 
 def _no_trace(source: Source, view: View) -> None:
     """That no trace is found; raises `NoDataError` where there is no call either."""
-    count = int(answers.law_by(source, (), view.window, view.where).frame["N"].sum())
+    count = answers.calls_count(source, view.window, view.where)
     st.text(
         f"Of {counted(count, 'call')} here none is in a trace that fits. "
         "Search more widely; calls that name no trace are listed on Endpoints."
