@@ -10,12 +10,14 @@ import polars as pl
 from analysis.finding import Finding, verdict
 from analysis.sql import question_named, run_question
 from analysis.wording import counted
+from ingest.calls.missing import ASK_FOR_USAGE
 from ingest.ledger import Connection
 
 SAMPLED_PARTITIONS = 8
 TOLERANCE_S = 1e-6
 """GPU-seconds by which a call's charge may differ from its window-function twin."""
 MODELS_NAMED = 3
+STREAMS_NAMED = 5
 
 
 def row_findings(connection: Connection) -> Iterator[Finding]:
@@ -114,6 +116,7 @@ def _quality(connection: Connection) -> Iterator[Finding]:
     for way, count in counts.items():
         yield Finding(check=way, result="told", evidence=counted(count, "call"))
     yield from _reported_costs(connection)
+    yield _streams_without_usage(connection)
     unpriced = unpriced_calls(connection)
     models = ", ".join(
         f"{model or 'model not known'} {count:,} ({reason})"
@@ -125,6 +128,26 @@ def _quality(connection: Connection) -> Iterator[Finding]:
         result="told",
         evidence=counted(total, "call") + (f": {models}" if models else ""),
     )
+
+
+def _streams_without_usage(connection: Connection) -> Finding:
+    """How many whole streams told no usage, of whom, and what the sender is to ask for."""
+    found = _rows(connection, "streams_without_usage")
+    total, unknown = int(found["call_count"].sum()), int(found["unknown_count"].sum())
+    senders = [
+        f"{endpoint or 'endpoint not known'} of {service or 'a service not known'} with "
+        f"{model or 'a model not known'} {count:,}"
+        for endpoint, service, model, count, _ in found.head(STREAMS_NAMED).rows()
+    ]
+    more = found.height - len(senders)
+    senders += [f"{more:,} more"] if more else []
+    evidence = counted(total, "call")
+    if total:
+        evidence += (
+            f", tokens unknown of {unknown:,} and counted here of {total - unknown:,}: "
+            f"{', '.join(senders)}; {ASK_FOR_USAGE}"
+        )
+    return Finding(check="streams without usage", result="told", evidence=evidence)
 
 
 def _reported_costs(connection: Connection) -> Iterator[Finding]:

@@ -3,7 +3,8 @@
 Owns the sentence that a call without usage is kept with. Refuses to estimate a count.
 """
 
-STREAM_WITHOUT_USAGE = "stream without usage; ask for stream_options.include_usage"
+ASK_FOR_USAGE = "ask for stream_options.include_usage"
+STREAM_WITHOUT_USAGE = f"stream without usage; {ASK_FOR_USAGE}"
 _FIRST_ERROR = 400
 
 

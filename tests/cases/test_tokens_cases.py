@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from analysis.check import check
 from ingest.config import Configuration, Pool
 
 READ = "gen_ai.usage.cache_read.input_tokens"
@@ -61,6 +62,29 @@ def test_case_07_stream_without_usage_is_not_zero_tokens(case: Any, make_chat: A
         source in {"counted", "estimated"} and output_tokens > 0
     )
     assert source != "unknown" or "ask for stream_options.include_usage" in note
+
+
+def test_case_07_whoever_streams_without_usage_is_told_what_to_ask_for(
+    case: Any, make_chat: Any, priced: Configuration
+) -> None:
+    stream = {"gen_ai.request.stream": True}
+    answer = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "word"}]}])
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "a word?"}]}])
+    texts = stream | {"gen_ai.output.messages": answer, "gen_ai.input.messages": asked}
+    named = {"name": "chat", "service": "shop"}
+    case.take(
+        make_chat("1", (None, None), stream, trace="a" * 32, **named),
+        make_chat("2", (None, None), stream, trace="b" * 32, **named),
+        make_chat("3", (None, None), texts, trace="c" * 32, **named),
+        make_chat("4", (10, 20), stream, trace="d" * 32, **named),
+        make_chat("5", (None, None), stream, trace="e" * 32, status={"code": 2}, **named),
+        make_chat("6", (None, None), {}, trace="f" * 32, **named),
+    )
+    evidence = dict(check(case.ledger, priced).frame.select("check", "evidence").rows())
+    assert evidence["streams without usage"] == (
+        "3 calls, tokens unknown of 2 and counted here of 1: shop chat of shop with m 3; "
+        "ask for stream_options.include_usage"
+    )
 
 
 def test_case_08_aborted_stream_has_its_tokens_and_its_gpu_time(case: Any, make_chat: Any) -> None:
