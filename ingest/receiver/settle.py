@@ -15,6 +15,8 @@ from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 
+import duckdb
+
 from ingest.config import Configuration
 from ingest.current import make_current
 from ingest.ledger import Ledger, open_for_writing
@@ -27,6 +29,9 @@ MAX_FAILURES = 3
 GROUP_BYTES = 16 * 2**20
 GROUP_RECORDS = 1_000
 """Packed bytes and records of arrivals that are taken in one transaction, about."""
+
+WRITE_ERRORS = (duckdb.IOException, duckdb.TransactionException)
+"""What a statement, or the commit, raises where the ledger's file cannot be written."""
 
 _logger = logging.getLogger(__name__)
 
@@ -61,7 +66,8 @@ class Settler:
     def settle(self, *, until: float = math.inf) -> Settled:
         """Take what waits and charge it; after `until`, on the monotonic clock, leave the rest.
 
-        Raises what `open_for_writing` raises: nothing is lost then, the inbox keeps it.
+        Raises what `open_for_writing` raises, and `WRITE_ERRORS` where the ledger cannot be
+        written: nothing is lost then, the inbox keeps it.
         """
         total = Settled()
         memory_limit = self._configuration.memory_limit
@@ -70,6 +76,8 @@ class Settler:
             while group := self._next_group():
                 try:
                     total += self._take(ledger, group)
+                except WRITE_ERRORS:  # a full disk is no fault of what waits
+                    raise
                 except Exception:  # a reader may fail in any way; the inbox keeps the group
                     _logger.exception("%d arrivals could not be taken into the ledger", len(group))
                     total += self._failed(group)
