@@ -3,7 +3,9 @@
 Owns their words and when each is said. Refuses a figure that no line or charge stands for.
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 import polars as pl
 
@@ -12,6 +14,7 @@ from analysis.group_sums import GroupSums
 from analysis.idle import TOLERATED_PS, unconfigured_pools
 from analysis.letters import PICOSECONDS_PER_S, Sums
 from analysis.lines import IdleSums, Line, is_replayed
+from analysis.money import money_places, rounded, total_of
 from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window, month_of
@@ -122,10 +125,41 @@ def line_notes(lines: Sequence[Line]) -> Iterator[str]:
             "that begin there have no output token; the letters give the prefill alone, "
             "gpu_seconds and cost stand"
         )
-    unpriced = sum(sums.call_count for line, sums in of_calls if line.line == "unpriced")
-    if unpriced:
-        yield f"unpriced: {counted(unpriced, 'call')}; `gpuledger check` says why"
+    yield from _coverage_notes(lines)
     yield from _replayed_notes(lines)
+
+
+def _coverage_notes(lines: Sequence[Line]) -> Iterator[str]:
+    """How many of the calls the money is of: what has no price is said beside it."""
+    counts = [(line.sums.call_count, line.cost is None) for line in lines if line.sums is not None]
+    calls = sum(count for count, _ in counts)
+    unpriced = sum(count for count, is_unpriced in counts if is_unpriced)
+    if not calls:
+        return
+    if not unpriced:
+        yield f"coverage 100%: {counted(calls, 'call')}, all with a price"
+        return
+    bill = " + ".join(f"{amount} + " for amount in _bills(lines))
+    yield (
+        f"{bill}{counted(unpriced, 'unpriced call')}, coverage "
+        f"{_floored((calls - unpriced) / calls)}: {calls - unpriced:,} of {calls:,} have a price; "
+        "`gpuledger check` says why"
+    )
+
+
+def _bills(lines: Sequence[Line]) -> Iterator[str]:
+    """What the priced lines cost, a text for each currency."""
+    for currency in sorted({line.currency or "" for line in lines if line.cost is not None}):
+        amounts = [line.cost for line in lines if (line.currency or "") == currency]
+        bill = total_of(amounts)
+        if bill is not None:
+            places = money_places([bill])
+            yield f"{rounded(bill, Decimal(1).scaleb(-places)):,f} {currency}".rstrip()
+
+
+def _floored(ratio: float) -> str:
+    """A share as a percentage that is never more than it is: what is not all is not 100%."""
+    return f"{math.floor(ratio * 1000) / 10:.1f}%"
 
 
 def _has_decode_without_tokens(sums: Sums) -> bool:

@@ -76,6 +76,11 @@ def _places_to_change(
     return found or list(range(len(amounts)))
 
 
+def money_places(amounts: Sequence[Decimal]) -> int:
+    """Decimals with which `amounts` are read: cents where one is 1 or more, else millionths."""
+    return 2 if any(abs(amount) >= 1 for amount in amounts) else 6
+
+
 def _unsigned_zero(amount: Decimal) -> Decimal:
     return amount if amount else abs(amount)
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from analysis.answer import Answer
+from analysis.budget import BUDGET_FILTERS, budget
 from analysis.calls import ORDERS, calls
 from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
 from analysis.engine import ENGINE_FILTERS, engine
@@ -36,7 +37,7 @@ from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
-NAMES = ("law", "calls", "latency", "rejects", "pairs", "operations", "engine")
+NAMES = ("law", "calls", "latency", "rejects", "pairs", "operations", "engine", "budget")
 
 LISTS = {
     "rejects": (rejects, REJECT_FILTERS),
@@ -70,7 +71,7 @@ def ask(
             answer = question(ledger)
     if name == "law" and output_format == "table":
         answer = replace(answer, frame=with_totals(answer.frame))
-    title = name if name in (*LISTS, "engine") else f"{name}, {answer.window.text()}"
+    title = name if name in (*LISTS, "engine", "budget") else f"{name}, {answer.window.text()}"
     print_answer(answer, output_format, title=title)
 
 
@@ -85,6 +86,8 @@ def _prepared(
         )
     timezone = asked["timezone"] or configuration.timezone
     window = Window.parse(asked["since"], asked["until"], timezone)
+    if name == "budget":
+        return _asked_budget(configuration, asked)
     if name == "engine":
         times = asked["by"] if _is_given("by") else ()
         where = parsed_filters(asked["where"], ENGINE_FILTERS)
@@ -100,6 +103,19 @@ def _prepared(
         )
     grouped = law if name == "law" else latency
     return lambda ledger: grouped(ledger, configuration, by=by, window=window, where=where)
+
+
+def _asked_budget(
+    configuration: Configuration, asked: dict[str, Any]
+) -> Callable[[Ledger], Answer]:
+    """Each budget has its own month: no other window can be asked for."""
+    if asked["since"] or asked["until"]:
+        raise WrongQuestionError(
+            "a budget is of a whole month; choose it with --where month=2026-10"
+        )
+    where = parsed_filters(asked["where"], BUDGET_FILTERS)
+    timezone = asked["timezone"]
+    return lambda ledger: budget(ledger, configuration, timezone=timezone, where=where)
 
 
 def _is_given(option: str) -> bool:

@@ -20,7 +20,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from analysis.money import rounded, rounded_to_total, total
+from analysis.money import money_places, rounded, rounded_to_total, total
 
 Format = Literal["table", "csv", "json"]
 Row = dict[str, Any]
@@ -147,11 +147,6 @@ def _money_texts(values: Sequence[Decimal | None], *, adds_up: bool = False) -> 
         shown = rounded_to_total(known, rounded(total(known), quantum), quantum)
     texts = iter(shown)
     return [MISSING if value is None else f"{next(texts):,.{places}f}" for value in values]
-
-
-def money_places(amounts: Sequence[Decimal]) -> int:
-    """Decimals of a table's column of `amounts`: cents where one is 1 or more, else millionths."""
-    return 2 if any(abs(amount) >= 1 for amount in amounts) else 6
 
 
 def cell_text(value: Any) -> str:

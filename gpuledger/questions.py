@@ -53,6 +53,16 @@ EXPLAIN = {
 }
 """Two answers of `law` compared: a question without a file of its own."""
 
+BUDGET = {
+    "kind": "question",
+    "name": "budget",
+    "question": "How much of each budget is spent, and how much of that is known?",
+    "asked_with": "gpuledger ask budget",
+    "grain": "a budget",
+    "unit": "money in the configured currency, calls, ratios from 0 to 1",
+}
+"""An answer of `law` beside each amount allowed."""
+
 
 @click.command()
 @format_option
@@ -66,6 +76,7 @@ def questions(output_format: Format) -> None:
     rows = [
         *[_row("question", one, COMMANDS[one.name]) for one in known if one.name in COMMANDS],
         EXPLAIN,
+        BUDGET,
         *[_row("part", one, PARTS.get(one.name)) for one in known if one.name not in COMMANDS],
         *[_row("check", one, CHECK_COMMAND) for one in all_questions("checks")],
     ]

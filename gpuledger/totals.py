@@ -10,10 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from analysis.money import total
+from analysis.money import money_places, total
 from dashboard.lines import with_rounded_cost
 from dashboard.rounding import decimals_of, rounded
-from gpuledger.output import money_places
 
 TOTAL = "total"
 CENTS = 2

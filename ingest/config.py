@@ -16,6 +16,7 @@ import msgspec
 
 from ingest.config_file import read_toml
 from ingest.config_retention import refuse_unknown_ages
+from ingest.config_scope import refuse_same_scopes, refuse_unknown_scopes
 from ingest.config_values import (
     refuse_large_replicas,
     refuse_unknown_zone,
@@ -63,7 +64,7 @@ class TokenPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """Money that the calls matching `scope` may cost in `month` (YYYY-MM)."""
+    """Money that the calls matching `scope` may cost in `month` (YYYY-MM); of no scope, all."""
 
     scope: dict[str, str]
     month: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
@@ -159,6 +160,7 @@ def load_configuration(path: Path | None) -> Configuration:
     _refuse_unknown_keys(raw, Configuration, str(path), "")
     _refuse_unmappable(raw.get("map"), path)
     refuse_unknown_ages(raw.get("retention"), str(path))
+    refuse_unknown_scopes(raw.get("budgets"), "budgets", str(path))
     refuse_wrong_values(raw, Configuration, str(path))
     configuration = msgspec.convert(raw, Configuration, strict=True)
     _refuse_contradictions(configuration, path)
@@ -222,6 +224,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
         str(path),
     )
     _refuse_pools_of_one_instant(configuration.pools, path)
+    refuse_same_scopes(((one.scope, one.month) for one in configuration.budgets), str(path))
     for column, sources in configuration.map.items():
         for source in sources:
             if not source.startswith(("resource.", "attribute.")):

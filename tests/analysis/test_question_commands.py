@@ -17,6 +17,11 @@ S = 1_000_000_000
 SEPTEMBER = 1_788_220_800 * S  # 2026-09-01T00:00:00Z
 MONTH = 30 * 86_400 * S
 CONFIGURATION = """
+[[budgets]]
+scope = {}
+month = "2026-10"
+amount = 1
+
 [[pools]]
 name = "a"
 price_per_gpu_hour = "3.60"
@@ -216,9 +221,17 @@ def test_what_is_listed_as_a_question_of_ask_can_be_asked(folder: Path) -> None:
     rows = json.loads(run(folder, "questions", "--format", "json").stdout)
     commands = [row["asked_with"] for row in rows if row["kind"] == "question"]
     asked = [command.split()[1:3] for command in commands if " ask " in command]
-    names = {"law", "calls", "latency", "rejects", "pairs", "operations", "engine"}
+    names = {"law", "calls", "latency", "rejects", "pairs", "operations", "engine", "budget"}
     assert {name for _, name in asked} == names
     assert [run(folder, *words).returncode for words in asked] == [0] * len(names)
+
+
+def test_a_budget_is_asked_for_by_its_month_alone(folder: Path) -> None:
+    assert run(folder, "ask", "budget", "--where", "month=2026-10").returncode == 0
+    for words in (["--since", "2026-10"], ["--where", "team=a"]):
+        done = run(folder, "ask", "budget", *words)
+        assert done.returncode == 2
+        assert "month" in done.stderr
 
 
 def test_what_is_listed_and_not_asked_by_name_says_where_it_is_asked(folder: Path) -> None:

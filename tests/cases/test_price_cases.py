@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from analysis.budget import budget
 from analysis.law import law
-from ingest.config import Configuration, Pool, TokenPrice
+from gpuledger.output import write_frame
+from ingest.config import Budget, Configuration, Pool, TokenPrice
 
 NOV_15 = 1_794_700_800_000_000_000
 """2026-11-15T00:00:00Z in nanoseconds."""
@@ -44,7 +46,31 @@ def test_case_11_unknown_model_is_unpriced_and_not_free(case: Any, t0: int) -> N
     answer = law(case.ledger, terms)
     found = [(row["line"], row["N"], row["cost"]) for row in answer.frame.to_dicts()]
     assert found == [("calls", 90, Decimal(9)), ("unpriced", 10, None)]
-    assert any(note.startswith("unpriced: 10 calls") for note in answer.notes)
+    (note,) = [note for note in answer.notes if "coverage" in note]
+    assert note == (
+        "9.00 USD + 10 unpriced calls, coverage 90.0%: 90 of 100 have a price; "
+        "`gpuledger check` says why"
+    )
+
+
+def test_case_11_an_unpriced_row_shows_a_dash_and_a_budget_warns(
+    case: Any, t0: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    price = TokenPrice(model="m", input_per_mtok=Decimal(100), output_per_mtok=Decimal(0))
+    limit = Budget(scope={"endpoint": "/a"}, month="2026-11", amount=Decimal(10))
+    terms = Configuration(token_prices=(price,), budgets=(limit,))
+    models = ["m"] * 90 + ["new-model-x"] * 10
+    calls = [record(n, t0, model=model, endpoint="/a") for n, model in enumerate(models)]
+    case.take(records=calls, configuration=terms)
+    write_frame(law(case.ledger, terms).frame.select("line", "N", "cost"), "table")
+    table = capsys.readouterr().out.split()
+    assert table[table.index("unpriced") :] == ["unpriced", "10", "–"]
+    (row,) = budget(case.ledger, terms).frame.to_dicts()
+    assert (row["spent"], row["used_ratio"], row["N"]) == (Decimal(9), 0.9, 100)
+    assert (row["unpriced_count"], row["coverage_ratio"]) == (10, 0.9)
+    assert row["warning"] == (
+        "10 of 100 calls have no price, coverage 90.0%: more is spent than this"
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,14 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -
             '[[budgets]]\nscope = {}\nmonth = "2026-13"\namount = 1',
             'budgets[0].month is "2026-13"; it must be a month in quotes, such as "2026-10"',
         ),
+        (
+            '[[budgets]]\nscope = { teem = "a" }\nmonth = "2026-10"\namount = 1',
+            "budgets[0].scope cannot select by 'teem'; did you mean 'team'?",
+        ),
+        (
+            2 * '[[budgets]]\nscope = { team = "a" }\nmonth = "2026-10"\namount = 1\n',
+            "budgets[0] and budgets[1] have the same scope in 2026-10; remove one",
+        ),
         ('[[slos]]\nendpoint = "/"\nttft_p95_s = "1s"', 'is "1s"; it must be a number'),
         ('timezone = "Asia/Tokio"', "timezone 'Asia/Tokio' is unknown; did you mean 'Asia/Tokyo'?"),
         ('timezone = "Asia"', "timezone 'Asia' is unknown"),
