@@ -9,11 +9,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.columns import CALLER_COLUMNS, TIME_COLUMNS, checked_groups
-from analysis.extent import bounded, extent_of, no_calls
-from analysis.scan import times_of
-from analysis.selection import caller_values, read_cohorts, selected
-from analysis.sql import question_named, run_question
+from analysis.extent import extent_of
+from analysis.groups import groups_of
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
@@ -38,61 +35,16 @@ def latency(  # noqa: PLR0913 - a question is asked by keywords
 
     Columns: docs/metrics/latency.md. Raises `NoDataError` where no call is in the window.
     """
-    columns = checked_groups(by)
-    filters = selected(where)
-    asked = window or Window(timezone=configuration.timezone)
-    cohorts = read_cohorts(ledger.connection, filters)
-    resolved = bounded(ledger.connection, asked, filters)
-    groups = _numbered(cohorts, [c for c in columns if c not in (*CALLER_COLUMNS, *TIME_COLUMNS)])
-    times = times_of(columns, resolved)
-    is_exact = extent_of(ledger.connection, filters).call_count <= most_exact_calls
-    rows = run_question(
-        ledger.connection,
-        question_named("latency" if is_exact else "latency_histogram"),
-        cohort_ids=groups["cohort_id"].to_list(),
-        group_numbers=groups["group_number"].to_list(),
-        quarters=times["quarter"].to_list(),
-        time_numbers=times["time_number"].to_list(),
-        caller=next((column for column in columns if column in CALLER_COLUMNS), None),
-        since=asked.since,
-        until=asked.until,
-        **caller_values(filters),
-    )
-    if rows.is_empty():
-        raise no_calls(ledger.connection, asked, filters)
-    frame = _labelled(rows, groups, times, columns)
-    return Answer(frame=frame, notes=_notes(frame, resolved, is_exact), window=resolved)
-
-
-def _numbered(cohorts: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """`cohorts` with `group_number`, one number for each combination of `columns`."""
-    if not columns:
-        return cohorts.with_columns(group_number=pl.lit(0))
-    groups = cohorts.select(columns).unique(maintain_order=True).with_row_index("group_number")
-    return cohorts.join(groups, on=columns, how="left", nulls_equal=True)
-
-
-def _labelled(
-    rows: pl.DataFrame, groups: pl.DataFrame, times: pl.DataFrame, columns: Sequence[str]
-) -> pl.DataFrame:
-    """`rows` with the columns grouped by in place of their numbers, in their order."""
-    by_cohort = [c for c in columns if c not in (*CALLER_COLUMNS, *TIME_COLUMNS)]
-    labels = groups.select("group_number", *by_cohort).unique("group_number")
-    labelled = rows.join(labels, on="group_number", how="left")
-    for column in columns:
-        if column in TIME_COLUMNS:
-            names = times.select("time_number", column).unique("time_number")
-            labelled = labelled.join(names, on="time_number", how="left")
-        elif column in CALLER_COLUMNS:
-            labelled = labelled.rename({"caller": column})
-    percentiles = ["p50_s", "p95_s", "p99_s", "known_count", "unknown_count"]
+    groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
+    is_exact = extent_of(ledger.connection, groups.filters).call_count <= most_exact_calls
+    rows = groups.rows_of(ledger.connection, "latency" if is_exact else "latency_histogram")
     measure = pl.col("measure").cast(pl.Enum(MEASURES))
-    return (
-        labelled.with_columns(measure)
-        .sort([*columns, "measure"], nulls_last=True)
+    frame = (
+        rows.with_columns(measure)
+        .sort([*groups.columns, "measure"], nulls_last=True)
         .with_columns(pl.col("measure").cast(pl.String))
-        .select(*columns, "measure", *percentiles)
     )
+    return Answer(frame=frame, notes=_notes(frame, groups.window, is_exact), window=groups.window)
 
 
 def _notes(frame: pl.DataFrame, window: Window, is_exact: bool) -> tuple[str, ...]:

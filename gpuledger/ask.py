@@ -3,7 +3,7 @@
 Owns which questions can be asked by name. Refuses to compute.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
 from analysis.latency import latency
 from analysis.law import law
+from analysis.lengths import concentration, finish_reasons, length, limits
 from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.rejects import REJECT_FILTERS, rejects
@@ -37,7 +38,15 @@ from ingest.config import Configuration
 from ingest.current import open_current
 from ingest.ledger import Ledger
 
-NAMES = ("law", "calls", "latency", "rejects", "pairs", "operations", "engine", "budget")
+GROUPED: Mapping[str, Callable[..., Answer]] = {
+    "law": law,
+    "latency": latency,
+    "length": length,
+    "limits": limits,
+    "finish_reasons": finish_reasons,
+    "concentration": concentration,
+}
+"""Questions that are answered by group."""
 
 LISTS = {
     "rejects": (rejects, REJECT_FILTERS),
@@ -45,6 +54,8 @@ LISTS = {
     "operations": (operations, OPERATION_FILTERS),
 }
 """Questions that list rows, with what they may be filtered by."""
+
+NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget")
 
 
 @click.command()
@@ -101,7 +112,7 @@ def _prepared(
         return lambda ledger: calls(
             ledger, configuration, window=window, where=where, order=order, limit=limit
         )
-    grouped = law if name == "law" else latency
+    grouped = GROUPED[name]
     return lambda ledger: grouped(ledger, configuration, by=by, window=window, where=where)
 
 

@@ -1,0 +1,87 @@
+-- name: length
+-- question: How long are prompts and answers, on the whole and in the tail?
+-- grain: a group, a time and a caller, where asked for, and one of input, output
+-- unit: tokens of a call
+-- params: $cohort_ids and $group_numbers say which group each selected cohort is in, $quarters and
+--   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
+--   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
+--   where only the calls of $user_id, $conversation_id count
+-- nulls: a figure is null where no call of the group tells its tokens
+-- identity: known_count + unknown_count = calls that began service in the window; the tokens of
+--   all groups add up to those of law; p50 <= p95 <= p99 <= longest
+
+-- A percentile is the least length that so many of the calls do not exceed: exact, and found in
+-- the counts of equal lengths, which are few however many calls there are.
+with measured as (
+    select
+        g.value as group_number,
+        t.value as time_number,
+        case $caller
+            when 'user_id' then r.user_id
+            when 'conversation_id' then r.conversation_id
+        end as caller,
+        r.input_tokens,
+        r.output_tokens
+    from call_rows as r
+    inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
+    left join pairs($quarters, $time_numbers) as t
+        on quarter_of(coalesce(r.started_at, r.arrived_at, r.ended_at)) = t.key
+    where
+        ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
+        and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
+        and ($any_user or r.user_id is not distinct from $user_id)
+        and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+),
+
+lengths as (
+    select
+        group_number,
+        time_number,
+        caller,
+        'input' as measure,
+        input_tokens as tokens,
+        count(*) as call_count
+    from measured
+    group by group_number, time_number, caller, input_tokens
+    union all
+    select
+        group_number,
+        time_number,
+        caller,
+        'output' as measure,
+        output_tokens as tokens,
+        count(*) as call_count
+    from measured
+    group by group_number, time_number, caller, output_tokens
+),
+
+running as (
+    select
+        *,
+        sum(case when tokens is not null then call_count else 0 end) over (
+            partition by group_number, time_number, caller, measure
+        ) as known_count,
+        sum(call_count) over (
+            partition by group_number, time_number, caller, measure
+            order by tokens nulls last
+            rows unbounded preceding
+        ) as up_to
+    from lengths
+)
+
+select
+    group_number,
+    time_number,
+    caller,
+    measure,
+    cast(sum(whole(tokens) * call_count) as double) / nullif(max(known_count), 0) as mean_tokens,
+    min(case when up_to * 100 >= 50 * known_count then tokens end) as p50_tokens,
+    min(case when up_to * 100 >= 95 * known_count then tokens end) as p95_tokens,
+    min(case when up_to * 100 >= 99 * known_count then tokens end) as p99_tokens,
+    max(tokens) as longest_tokens,
+    cast(sum(whole(tokens) * call_count) as bigint) as tokens,
+    cast(max(known_count) as bigint) as known_count,
+    cast(sum(call_count) - max(known_count) as bigint) as unknown_count
+from running
+group by group_number, time_number, caller, measure
+order by group_number, time_number nulls last, caller nulls last, measure
