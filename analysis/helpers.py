@@ -48,6 +48,17 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
         "duckdb": "cast(({0}) as hugeint)",
         "spark": "cast(({0}) as decimal(38, 0))",
     },
+    # The price of GPU-picoseconds at a price per GPU-hour, summed: exact until its last step.
+    "sum_gpu_cost": {
+        "duckdb": (
+            "cast(cast(sum(cast({0} as hugeint) * cast(cast({1} as decimal(38, 9)) * 1000000000"
+            " as hugeint)) as double) / 3.6e24 as decimal(38, 9))"
+        ),
+        "spark": (
+            "cast(cast(sum(cast({0} as decimal(38, 0)) * cast({1} * 1000000000"
+            " as decimal(38, 0))) as double) / 3.6e24 as decimal(38, 9))"
+        ),
+    },
     # A sum of seconds as whole picoseconds: the same whatever the order of the rows.
     "sum_picoseconds": {
         "duckdb": "cast(sum(cast(({0}) * 1e12 as bigint)) as decimal(38, 0))",

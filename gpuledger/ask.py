@@ -19,6 +19,7 @@ from analysis.errors import WrongQuestionError
 from analysis.latency import latency
 from analysis.law import law
 from analysis.lengths import concentration, finish_reasons, length, limits
+from analysis.loops import LOOP_FILTERS, loops
 from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.rejects import REJECT_FILTERS, rejects
@@ -52,6 +53,7 @@ LISTS = {
     "rejects": (rejects, REJECT_FILTERS),
     "pairs": (pairs, PAIR_FILTERS),
     "operations": (operations, OPERATION_FILTERS),
+    "loops": (loops, LOOP_FILTERS),
 }
 """Questions that list rows, with what they may be filtered by."""
 

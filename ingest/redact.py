@@ -15,16 +15,21 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
 
 from ingest.calls.aliases import FieldName, alias_table
+from ingest.calls.canonical import fingerprint_of_field
 from ingest.calls.content import completion, listed_attributes, prompt
 from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, own_fingerprint
 from ingest.calls.outcome import outcome
 from ingest.calls.reading import Reading
 from ingest.calls.roles import part_of
-from ingest.calls.runs import DOCUMENTS_PREFIX
-from ingest.calls.texts import TOOLS_PREFIX
+from ingest.calls.text_names import (
+    MASKED_FIELDS,
+    MASKED_PREFIXES,
+    is_event_text,
+    sorted_out,
+    tool_fields,
+)
 from ingest.config import Configuration
 from ingest.counting.kept import counted_spans
 from ingest.counting.of_record import counted_call
@@ -37,26 +42,12 @@ COMPLETION_FINGERPRINT = "gpuledger.output_hash"
 OPERATION = "gen_ai.operation.name"
 FINISH_REASONS = "gen_ai.response.finish_reasons"
 
-MASKED_FIELDS: tuple[FieldName, ...] = (
-    "tools",
-    "prompt_token_ids",
-    "tool_arguments",
-    "tool_result",
-    "retrieval_query",
-    "retrieval_result",
-)
-"""Fields of the alias table that carry text of users besides the prompt and the completion."""
-
-MASKED_PREFIXES = (TOOLS_PREFIX, DOCUMENTS_PREFIX)
-
-TOLD_SEGMENTS = frozenset({"role", "finish_reason", "type", "id", "name", "score"})
-"""Last parts of an indexed name, such as `gen_ai.completion.0.finish_reason`, that are no text."""
-
-TEXT_SEGMENTS = frozenset(
-    {"content", "message", "tool_calls", "arguments", "body", "text", "prompt", "completion"}
-)
-"""Last parts of an event's attribute that are the text of a message."""
-
+FIELD_OF_FINGERPRINT: Mapping[str, FieldName] = {
+    PROMPT_FINGERPRINT: "input_hash",
+    COMPLETION_FINGERPRINT: "output_hash",
+    **{own_fingerprint(field): field for field in MASKED_FIELDS},
+}
+"""Attribute that keeps the hash of a text from before it was masked, to the field it is read as."""
 
 _PROSE = re.compile(r"""(["'])[^"']*[^\W\d_]{2}\s+[^\W\d_]{2}[^"']*\1?""")
 """A quotation of several words, in the reason of a reject."""
@@ -168,13 +159,19 @@ class Redaction:
 
     def _attributes(self, span: Span) -> Mapping[str, Json]:
         """The span's attributes with fingerprints for texts; the same object where it has none."""
-        kept, masked = _sorted_out(tuple(span.attributes))
+        kept, masked = sorted_out(tuple(span.attributes))
         if len(kept) == len(span.attributes) and not _has_text(span.events):
             return span.attributes
         left = {name: span.attributes[name] for name in kept}
         table = alias_table()
         reading = Reading(span.attributes, table)
-        fingerprints = {name: self._fingerprint(span.attributes[name]) for name in masked}
+        fields = tool_fields() if part_of(span, table).role == "tool" else {}
+        fingerprints = {
+            name: self._fingerprint(span.attributes[name])
+            if name not in fields
+            else fingerprint_of_field(fields[name], span.attributes[name], self.configuration)
+            for name in masked
+        }
         fingerprints[PROMPT_FINGERPRINT] = self._fingerprint(prompt(span, table))
         fingerprints[COMPLETION_FINGERPRINT] = self._fingerprint(completion(span, table))
         left.update((name, value) for name, value in fingerprints.items() if value is not None)
@@ -189,7 +186,7 @@ class Redaction:
                 attributes={
                     name: value
                     for name, value in event.attributes.items()
-                    if not _is_event_text(name)
+                    if not is_event_text(name)
                 },
             )
             for event in events
@@ -203,7 +200,7 @@ def with_fingerprints(given: Span, kept: Span, configuration: Configuration) -> 
     """`kept` with the fingerprints of those texts of `given` in which something was masked."""
     before, after = _texts_of(given), _texts_of(kept)
     hashes = {
-        name: fingerprint(text, configuration)
+        name: fingerprint_of_field(FIELD_OF_FINGERPRINT[name], text, configuration)
         for name, text in before.items()
         if text is not None and text != after[name]
     }
@@ -239,61 +236,4 @@ def _told_by_text(span: Span, reading: Reading, left: Mapping[str, Json]) -> dic
 
 
 def _has_text(events: Sequence[SpanEvent]) -> bool:
-    return any(_is_event_text(name) for event in events for name in event.attributes)
-
-
-@lru_cache(maxsize=8192)
-def _sorted_out(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of `names` that carry no text, and those that carry what is masked one by one."""
-    masked = tuple(filter(_is_masked, names))
-    return tuple(name for name in names if name not in masked and not _is_content(name)), masked
-
-
-@lru_cache(maxsize=65_536)
-def _is_content(name: str) -> bool:
-    """Whether the attribute `name` carries a prompt or a completion."""
-    return name in _content_names() or _is_indexed(name, _content_prefixes())
-
-
-@lru_cache(maxsize=65_536)
-def _is_masked(name: str) -> bool:
-    """Whether the attribute `name` carries what a tool or a retrieval was told or answered."""
-    return name in _masked_names() or _is_indexed(name, MASKED_PREFIXES)
-
-
-@lru_cache(maxsize=65_536)
-def _is_event_text(name: str) -> bool:
-    is_text = name.rpartition(".")[2] in TEXT_SEGMENTS and not name.startswith("exception.")
-    return is_text or _is_content(name) or _is_masked(name)
-
-
-def _is_indexed(name: str, prefixes: tuple[str, ...]) -> bool:
-    for prefix in prefixes:
-        if name.startswith(prefix) and name[len(prefix) : len(prefix) + 1].isdigit():
-            return name.rpartition(".")[2] not in TOLD_SEGMENTS
-    return False
-
-
-@cache
-def _content_names() -> frozenset[str]:
-    content = alias_table().file.content
-    names = (
-        name
-        for part in (content.prompt, content.completion)
-        for name in (*part.system, *part.messages, *part.whole)
-    )
-    return frozenset(names) - _masked_names()
-
-
-@cache
-def _masked_names() -> frozenset[str]:
-    fields = alias_table().file.fields
-    return frozenset(
-        alias.name for field in MASKED_FIELDS for alias in fields[field].names if not alias.path
-    )
-
-
-@cache
-def _content_prefixes() -> tuple[str, ...]:
-    content = alias_table().file.content
-    return (*content.prompt.indexed, *content.completion.indexed)
+    return any(is_event_text(name) for event in events for name in event.attributes)

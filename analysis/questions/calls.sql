@@ -95,13 +95,9 @@ spent as (
             sum_picoseconds(c.prefill_gpu_seconds) + sum_picoseconds(c.decode_gpu_seconds)
             as double
         ) / 1e12 as gpu_seconds,
-        cast(
-            cast(
-                sum(
-                    whole(picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds))
-                    * whole(cast(p.price_per_gpu_hour as decimal(38, 9)) * 1000000000)
-                ) as double
-            ) / 3.6e24 as decimal(38, 9)
+        sum_gpu_cost(
+            picoseconds(c.prefill_gpu_seconds) + picoseconds(c.decode_gpu_seconds),
+            p.price_per_gpu_hour
         ) as gpu_cost,
         max(p.currency) as currency,
         sum(

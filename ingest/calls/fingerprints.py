@@ -2,8 +2,9 @@
 
 Owns the normalising of texts, version 1: Unicode NFC, line ends, trailing blanks, key order of
 JSON; not case, not numbers, not punctuation. That of whole requests is at version 2: what the
-client asked for, documented defaults left out (`request.told_apart_by`). Refuses to keep text
-unless the configuration says "full", and to hash at all where it says "off".
+client asked for, documented defaults left out (`request.told_apart_by`); that of what tools were
+told and answered is version 3 (`canonical`). Refuses to keep text unless the configuration says
+"full", and to hash at all where it says "off".
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from ingest.records import Json
 
 VERSION = "v1"
 REQUEST_VERSION = "v2"
+RUN_VERSION = "v3"
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _FINGERPRINT = re.compile(r"v\d+k?:[0-9a-f]{64}")
 MAX_DEPTH = 64
@@ -48,6 +50,11 @@ def pseudonym(text: str, configuration: Configuration) -> str:
 def fingerprint_of_request(parts: Sequence[Json], configuration: Configuration) -> str:
     """`v2:` and 64 hex digits, `v2k:` where keyed; `parts` are fingerprints, names and scalars."""
     return _digest(parts, configuration, REQUEST_VERSION)
+
+
+def fingerprint_of_run(value: Json, configuration: Configuration) -> str:
+    """`v3:` and 64 hex digits, `v3k:` where keyed; `value` in the form of `canonical`."""
+    return _digest(value, configuration, RUN_VERSION)
 
 
 def _digest(value: Json, configuration: Configuration, version: str) -> str:

@@ -7,6 +7,7 @@ their fingerprints are stored.
 from dataclasses import dataclass
 
 from ingest.calls.aliases import AliasTable, FieldName
+from ingest.calls.canonical import fingerprint_of_field
 from ingest.calls.content import listed_attributes
 from ingest.calls.fingerprints import fingerprint, fingerprint_of_attributes, own_fingerprint
 from ingest.calls.outcome import outcome
@@ -90,4 +91,6 @@ def _hash(
 ) -> str | None:
     """The fingerprint of what `span` says of `field`: that from before masking, if there is one."""
     told = span.attributes.get(own_fingerprint(field))
-    return fingerprint(reading.first(field) if told is None else told, configuration)
+    return fingerprint_of_field(
+        field, reading.first(field) if told is None else told, configuration
+    )

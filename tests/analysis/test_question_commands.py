@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gpuledger.ask import NAMES
 from gpuledger.main import main
 
 S = 1_000_000_000
@@ -221,9 +222,8 @@ def test_what_is_listed_as_a_question_of_ask_can_be_asked(folder: Path) -> None:
     rows = json.loads(run(folder, "questions", "--format", "json").stdout)
     commands = [row["asked_with"] for row in rows if row["kind"] == "question"]
     asked = [command.split()[1:3] for command in commands if " ask " in command]
-    names = {"law", "calls", "latency", "rejects", "pairs", "operations", "engine", "budget"}
-    assert {name for _, name in asked} == names
-    assert [run(folder, *words).returncode for words in asked] == [0] * len(names)
+    assert {name for _, name in asked} == set(NAMES)
+    assert [run(folder, *words).returncode for words in asked] == [0] * len(NAMES)
 
 
 def test_a_budget_is_asked_for_by_its_month_alone(folder: Path) -> None:

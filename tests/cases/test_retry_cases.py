@@ -1,11 +1,10 @@
-"""Cases about retries, caches and loops."""
+"""Cases about retries and caches."""
 
 from decimal import Decimal
 from typing import Any
 
 from analysis.operations import operations
 from analysis.window import Window
-from ingest.config import Configuration
 
 FAILED = {"status": {"code": 2, "message": "overloaded"}}
 
@@ -68,24 +67,3 @@ def test_case_27_cache_hit_costs_nothing_and_its_guard_does(case: Any, make_chat
     ]
     avoided = "reported_input_tokens * 3 + reported_output_tokens * 15"
     assert case.rows(avoided, "call_rows where input_tokens = 0") == [(6000,)]
-
-
-def test_case_28_the_order_of_arguments_changes_no_hash(case: Any, make_span: Any) -> None:
-    def search(number: int, arguments: str) -> Any:
-        said = {
-            "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": "search",
-            "gen_ai.tool.call.arguments": arguments,
-        }
-        return make_span(str(number), said, kind=1)
-
-    case.take(
-        search(1, '{"q":"x","page":1}'),
-        search(2, '{"page":1,"q":"x"}'),
-        search(3, '{"q":"y"}'),
-        configuration=Configuration(),
-    )
-    hashes = dict(case.rows("span_id, arguments_hash", "tool_runs"))
-    first, second, third = (hashes[f"{number:016}"] for number in (1, 2, 3))
-    assert first == second
-    assert first != third

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from analysis.law import law
+from analysis.loops import loops
 from analysis.window import Window
 from ingest.config import load_configuration
 from ingest.ledger import Ledger
@@ -91,20 +92,20 @@ def test_every_further_attempt_is_linked_to_the_first(
     assert found == [(expected, expected)]
 
 
-def test_tools_searches_and_loops_are_found(
-    sample_ledger: Ledger, manifest: dict[str, Any]
-) -> None:
+def test_tools_and_searches_are_found(sample_ledger: Ledger, manifest: dict[str, Any]) -> None:
     totals = manifest["totals"]
     assert rows(sample_ledger, "select count(*) from tool_runs") == [(totals["tool_runs"],)]
     assert rows(sample_ledger, "select count(*) from retrievals") == [(totals["retrievals"],)]
-    loops = rows(
-        sample_ledger,
-        "select trace_id, tool, count(*) from tool_runs "
-        "group by trace_id, tool, arguments_hash having count(*) > 10",
-    )
-    assert sorted(loops) == sorted(
-        (loop["trace_id"], loop["tool"], loop["times"]) for loop in totals["agent_loops"]
-    )
+
+
+def test_the_planted_loops_are_found_and_no_other(
+    sample_ledger: Ledger, manifest: dict[str, Any]
+) -> None:
+    found = loops(sample_ledger, window=Window()).frame
+    assert {(row["trace_id"], row["tool"], row["run_count"]) for row in found.to_dicts()} == {
+        (loop["trace_id"], loop["tool"], loop["times"])
+        for loop in manifest["totals"]["agent_loops"]
+    }
 
 
 def test_equal_texts_have_equal_hashes(sample_ledger: Ledger, manifest: dict[str, Any]) -> None:

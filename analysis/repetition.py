@@ -1,0 +1,99 @@
+"""What the questions about repeated work share: what can be compared, what is shown, what it cost.
+
+Owns the sentences about missing hashes, and the sums below a list that is cut. Refuses to find a
+repetition, and to add amounts of different currencies.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from analysis.errors import WrongQuestionError
+from analysis.instants import with_instant_texts
+from analysis.sql import question_named, run_question
+from analysis.window import Window
+from analysis.wording import counted
+from ingest.ledger import Connection
+
+HOW_TO_KNOW: Mapping[str, str] = {
+    "calls": 'send prompts (gen_ai.input.messages) and set content to "hash" or "full"',
+    "tool runs": (
+        "send gen_ai.tool.call.arguments and gen_ai.tool.call.result on the spans of tools and "
+        'set content to "hash" or "full"'
+    ),
+    "retrievals": (
+        "send gen_ai.retrieval.query.text and gen_ai.retrieval.documents on the spans of "
+        'retrievals and set content to "hash" or "full"'
+    ),
+}
+"""What there is to do about rows that nothing can be compared with, by their kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Of the rows of a kind: how many there are, tell what was asked, and tell what came back."""
+
+    kind: str
+    row_count: int
+    asked_count: int
+    answered_count: int
+
+    def notes(self, asked: str) -> tuple[str, ...]:
+        """That some rows do not tell what was `asked`, and what to do; nothing where all do."""
+        missing = self.row_count - self.asked_count
+        if not missing:
+            return ()
+        rows = f"{missing:,} of {self.row_count:,} {self.kind}"
+        return (f"not compared: {rows} tell no {asked}; {HOW_TO_KNOW[self.kind]}",)
+
+
+def known_hashes(connection: Connection, window: Window) -> Mapping[str, Known]:
+    """What can be compared in `window`, by kind: "calls", "tool runs", "retrievals"."""
+    rows = run_question(
+        connection, question_named("known_hashes"), since=window.since, until=window.until
+    )
+    return {row["kind"]: Known(**row) for row in rows.to_dicts()}
+
+
+def known_values(
+    where: Mapping[str, str | None] | None, columns: Sequence[str], rows: str
+) -> dict[str, str | None]:
+    """Each of `columns` with the value that `where` asks for, None where it asks for any.
+
+    Raises `WrongQuestionError` where it asks for `rows` of which the value is not known.
+    """
+    filters = dict(where or {})
+    for column, value in filters.items():
+        if value is None:
+            raise WrongQuestionError(f"{rows} are listed by a known {column}: {column}=value")
+    return {column: filters.get(column) for column in columns}
+
+
+def shown(
+    frame: pl.DataFrame, limit: int | None, window: Window, instants: Sequence[str]
+) -> pl.DataFrame:
+    """The first `limit` rows, their `instants` as RFC 3339 text in the window's zone."""
+    cut = frame if limit is None else frame.head(limit)
+    return with_instant_texts(cut, instants, window.timezone)
+
+
+def rows_text(frame: pl.DataFrame, limit: int | None, noun: str) -> str:
+    """How many rows there are, and how many of them are shown where not all are."""
+    found = counted(frame.height, noun)
+    if limit is None or frame.height <= limit:
+        return found
+    return f"{found}, of which the first {limit:,} are shown; raise --limit"
+
+
+def spent_text(frame: pl.DataFrame, gpu_seconds: str, cost: str) -> str:
+    """The sums of these two columns over all rows: GPU-seconds, and money in each currency."""
+    parts = [f"{frame[gpu_seconds].sum():,.3f} GPU-seconds"]
+    by_currency = (
+        frame.filter(pl.col(cost).is_not_null() & pl.col("currency").is_not_null())
+        .group_by("currency")
+        .agg(pl.col(cost).sum())
+        .sort("currency")
+    )
+    parts += [f"{amount:,.2f} {currency}" for currency, amount in by_currency.iter_rows()]
+    return ", ".join(parts)
