@@ -127,6 +127,7 @@ class Call:
     prompt_hash: str | None = None
     input_hash: str | None = None
     output_hash: str | None = None
+    tools_hash: str | None = None
     prefix_hashes: tuple[int, ...] | None = None
     prefix_block_tokens: int | None = None
 

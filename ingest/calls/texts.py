@@ -52,6 +52,7 @@ def texts(
         "input_hash": asked.input_hash,
         "prompt_hash": prompt_hash,
         "output_hash": output_hash,
+        "tools_hash": asked.tools_hash,
         "prompt": kept_text(asked.text, configuration),
         "completion": kept_text(answered, configuration),
     }

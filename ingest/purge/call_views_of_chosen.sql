@@ -9,6 +9,7 @@ set
     prompt_hash = null,
     input_hash = null,
     output_hash = null,
+    tools_hash = null,
     prefix_hashes = null,
     stop = null,
     response_format = null,

@@ -247,6 +247,19 @@ def test_the_prompt_s_hash_depends_on_model_parameters_and_tools(chat: Any, one_
     assert hashes(**{"gen_ai.request.stream": True}) == plain
 
 
+def test_the_tools_on_offer_have_a_hash_of_their_own(chat: Any, one_call: Any) -> None:
+    def tools_hash(tools: str | None, **settings: Any) -> str | None:
+        asked = {"gen_ai.prompt": "hi", "gen_ai.tool.definitions": tools}
+        found: Call = one_call(chat("c", attributes=asked), **settings)
+        return found.tools_hash
+
+    search = tools_hash('[{"name": "search", "strict": true}]')
+    assert search is not None
+    assert tools_hash('[{"strict": true, "name": "search"}]') == search
+    assert tools_hash('[{"name": "delete"}]') not in {search, None}
+    assert (tools_hash(None), tools_hash("[]", content="off")) == (None, None)
+
+
 CLIENT = {"gen_ai.prompt": "hi", "gen_ai.request.max_tokens": 256}
 ENGINE = {
     "gen_ai.request.id": "chatcmpl-1",

@@ -15,6 +15,7 @@ RELEASED = {
     "charge_sums": "f98b5d19a10b84fc379831eca7d3ecdb7fc1de8d05d7e3fab10dfa6075cbe5f6",
     "call_views": "89d77b63643252e113549eea6656c5c9f1151d190e73dd79672ef5e811d8599e",
     "engine_metrics": "766f9ef593430ca815716066ae0690d876ccb334b00bb035cc94665e3822d820",
+    "tools_hash": "0567469820672524f23e83ea1d256b7d85e656561e3584931eff8b08fd96933a",
 }
 """Migrations that ledgers out there were made with; a change is a new file, never an edit."""
 
