@@ -4,7 +4,7 @@ Owns the columns of `ask calls`. Refuses to cut a call: its charges are shown wh
 ends after the window that it began in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -56,7 +56,8 @@ def calls(  # noqa: PLR0913 - a question is asked by keywords
         until=asked.until,
         **caller_values(filters),
         trace_id=None,
-        call_id=None,
+        any_call=True,
+        call_ids=[],
         ranked_by=order,
         most_rows=ALL_ROWS if limit is None else limit,
     )
@@ -70,9 +71,9 @@ def calls(  # noqa: PLR0913 - a question is asked by keywords
 
 
 def calls_of(
-    connection: Connection, *, trace_id: str | None = None, call_id: str | None = None
+    connection: Connection, *, trace_id: str | None = None, call_ids: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """The calls of one trace, or one call, of any origin; instants are nanoseconds since 1970."""
+    """The calls of one trace, or of these ids, of any origin; instants are ns since 1970."""
     return run_question(
         connection,
         question_named("calls"),
@@ -81,7 +82,8 @@ def calls_of(
         until=None,
         **caller_values({}),
         trace_id=trace_id,
-        call_id=call_id,
+        any_call=call_ids is None,
+        call_ids=list(call_ids or ()),
         ranked_by="started_at",
         most_rows=ALL_ROWS,
     )

@@ -5,6 +5,7 @@ is meant: an identity that begins several is an error that names them.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -14,13 +15,15 @@ from analysis.calls import INSTANTS, calls_of
 from analysis.errors import NoDataError, WrongQuestionError
 from analysis.instants import with_instant_texts
 from analysis.sql import question_named, run_question
+from analysis.trace_outline import NS_PER_S, Whole, chosen, outlined, whole_of
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
 
-NS_PER_S = 1_000_000_000
 NAMED_IDENTITIES = 4
+SHOWN_ROWS = 500
+"""Of a larger trace so many rows are shown, where nothing else is asked."""
 
 SOUND = ("ok", "unset")
 """What a call or a span that did not fail has for a status."""
@@ -76,44 +79,61 @@ SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def trace(ledger: Ledger, configuration: Configuration, identity: str) -> Answer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceAnswer(Answer):
+    """The shown rows of a trace, and in `whole` what all of them come to."""
+
+    whole: Whole
+
+
+def trace(
+    ledger: Ledger, configuration: Configuration, identity: str, *, most_rows: int = SHOWN_ROWS
+) -> TraceAnswer:
     """The spans of the trace (or the one call) whose id begins with `identity`, from the top down.
 
-    `*_at_s` are seconds since the trace began. A call has `queue_s`, `prefill_s`, `decode_s`, or
-    `unsplit_s` where its phases are not known; any other span has `other_s`. Raises `NoDataError`
-    where there is none, `WrongQuestionError` where there are several.
+    Of more than `most_rows` those that `trace_outline.RULE` names. `*_at_s` are seconds since the
+    trace began. A call has `queue_s`, `prefill_s`, `decode_s`, or `unsplit_s` where its phases are
+    not known; any other span has `other_s`. Raises `NoDataError` where there is none,
+    `WrongQuestionError` where there are several.
     """
     connection = ledger.connection
     kind, found = _resolved(connection, identity)
-    if kind == "trace":
-        spans = run_question(connection, question_named("trace"), trace_id=found).to_dicts()
-        calls = _calls_in(connection, found)
-    else:
-        spans, calls = [], calls_of(connection, call_id=found).to_dicts()
-    rows = _merged(spans, calls)
-    began_at = min((row["begun_at"] for row in rows if row["begun_at"] is not None), default=0)
-    placed = [row | _times(row, began_at) for row in _from_the_top(rows)]
+    is_trace = kind == "trace"
+    spans = run_question(connection, question_named("trace"), trace_id=found if is_trace else None)
+    calls = _calls_in(connection, found) if is_trace else calls_of(connection, call_ids=[found])
+    outline = outlined(spans, calls)
+    whole = whole_of(outline, spans.height, calls)
+    shown = chosen(outline, most_rows)
+    rows = _merged(
+        spans.filter(pl.col("span_id").is_in(shown["span_id"].implode())).to_dicts(),
+        calls.filter(pl.col("call_id").is_in(shown["call_id"].implode())).to_dicts(),
+    )
+    placed = [row | _times(row, whole.began_at) for row in _from_the_top(rows)]
     frame = pl.DataFrame(
         [{column: row.get(column) for column in SCHEMA} for row in placed], schema=dict(SCHEMA)
     )
-    return Answer(
+    about = f"{kind} {found}: {counted(spans.height, 'span')}, {counted(calls.height, 'call')}"
+    limited = (whole.shown_text(shown.height),) if shown.height < outline.height else ()
+    return TraceAnswer(
         frame=with_instant_texts(frame, INSTANTS, configuration.timezone),
-        notes=(f"{kind} {found}: {counted(len(spans), 'span')}, {counted(len(calls), 'call')}",),
+        notes=(about, *limited, whole.text()),
         window=Window(timezone=configuration.timezone),
+        whole=whole,
     )
 
 
-def _calls_in(connection: Connection, trace_id: str) -> list[Row]:
+def _calls_in(connection: Connection, trace_id: str) -> pl.DataFrame:
     """The calls of the trace, each at its span there, also where another view is innermost."""
-    calls = calls_of(connection, trace_id=trace_id).to_dicts()
-    here = {call["call_id"] for call in calls}
+    calls = calls_of(connection, trace_id=trace_id)
     views = run_question(connection, question_named("calls_of_trace"), trace_id=trace_id)
-    for call_id, span_id in views.rows():
-        if call_id not in here:
-            here.add(call_id)
-            (call,) = calls_of(connection, call_id=call_id).to_dicts()
-            calls.append(call | {"span_id": span_id})
-    return calls
+    elsewhere = views.filter(~pl.col("call_id").is_in(calls["call_id"].implode())).unique(
+        "call_id", keep="first", maintain_order=True
+    )
+    if elsewhere.is_empty():
+        return calls
+    others = calls_of(connection, call_ids=elsewhere["call_id"].to_list())
+    at_spans = others.drop("span_id").join(elsewhere, on="call_id")
+    return pl.concat([calls, at_spans.select(calls.columns)])
 
 
 def _resolved(connection: Connection, identity: str) -> tuple[str, str]:

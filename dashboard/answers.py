@@ -22,7 +22,7 @@ from analysis.law import law
 from analysis.row_checks import unpriced_calls
 from analysis.scan import Scan, scanned, times_of
 from analysis.selection import Filters, read_cohorts, selected
-from analysis.trace import trace
+from analysis.trace import TraceAnswer, trace
 from analysis.traces import TraceSearch, traces
 from analysis.window import Window
 from dashboard.drilldown import Behind
@@ -90,7 +90,7 @@ def traces_in(source: Source, window: Window, where: Where, search: TraceSearch)
 
 
 @st.cache_data(max_entries=KEPT_ANSWERS, show_spinner="Reading the trace …")
-def trace_of(source: Source, identity: str) -> Answer:
+def trace_of(source: Source, identity: str) -> TraceAnswer:
     """The spans of the trace, or the call, whose id begins with `identity`."""
     return _asked(source, lambda ledger, configuration: trace(ledger, configuration, identity))
 

@@ -10,10 +10,11 @@ import polars as pl
 import streamlit as st
 
 from analysis.money import total_of
+from analysis.trace_outline import Whole
 from analysis.wording import counted
 from dashboard.lines import labelled_with_pool, with_rounded_cost
 from dashboard.rounding import decimals_of
-from dashboard.wording import call_money_text, quantity_text
+from dashboard.wording import call_money_text, count_text, quantity_text
 
 TOTAL_LABEL = "total"
 COST_WIDTH_PX = 110
@@ -222,15 +223,18 @@ def span_columns() -> dict[str, Any]:
     }
 
 
-def trace_sentence(trace: pl.DataFrame, currency: str) -> str:
-    """What the calls of one trace come to: how many, their GPU-seconds and money."""
-    calls = trace.filter("is_call")
-    cost = total_of(calls.filter(pl.col("currency") == currency)["cost"].to_list())
-    return (
-        f"{counted(calls.height, 'call')} among {counted(trace.height, 'span')}: "
-        f"{quantity_text(float(calls['gpu_seconds'].sum()))} GPU-seconds, "
-        f"{call_money_text(cost, currency)}"
-    )
+def trace_sentence(whole: Whole, currency: str) -> str:
+    """What the calls of one trace come to, shown or not: how many, tokens, GPU-seconds, money."""
+    money = [call_money_text(amount, name) for name, amount in whole.costs]
+    tokens = f"{count_text(whole.input_tokens)} in, {count_text(whole.output_tokens)} out tokens"
+    parts = [
+        f"{counted(whole.call_count, 'call')} among {counted(whole.row_count, 'span')}: {tokens}",
+        f"{quantity_text(whole.gpu_seconds)} GPU-seconds",
+        *(money or [call_money_text(None, currency)]),
+    ]
+    if whole.unpriced_count:
+        parts.append(f"{counted(whole.unpriced_count, 'call')} not priced or in part")
+    return ", ".join(parts)
 
 
 def unpriced_columns() -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The waterfall of a trace: a bar a span, and for a call its queue, prefill and decode.
 
-Owns the picture and which spans of a large trace it shows. Refuses to draw more than a browser
-shows quickly, and to take a name for markup.
+Owns the picture. Refuses to take a name for markup.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from analysis.trace import SOUND
 from dashboard.palette import DECODE, PALE_GREY, PREFILL, QUEUE, TOOL, UNSPLIT
 from dashboard.wording import call_money_text, count_text, plotly_text, quantity_text, shortened
 
-DRAWN_SPANS = 500
 ROW_HEIGHT_PX = 24
 TOP_PX, BOTTOM_PX = 184, 8
 LEGEND_FROM_TOP_PX = 60
@@ -66,22 +64,6 @@ PHASES = (
     Phase(name="tool or retrieval", kinds=TOOLS, begin="at_s", length="other_s", colour=TOOL),
     Phase(name="other span", kinds=SPANS, begin="at_s", length="other_s", colour=PALE_GREY),
 )
-
-
-def drawn_spans(trace: pl.DataFrame, most: int = DRAWN_SPANS) -> pl.DataFrame:
-    """The rows of `trace` that are drawn, in their order.
-
-    The spans at the top come first, then calls, then the longest of the others.
-    """
-    if trace.height <= most:
-        return trace
-    return (
-        trace.with_row_index("position")
-        .sort([pl.col("depth") == 0, "is_call", "duration_s"], descending=True, nulls_last=True)
-        .head(most)
-        .sort("position")
-        .drop("position")
-    )
 
 
 def waterfall_figure(spans: pl.DataFrame, identity: str) -> go.Figure:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.answer import Answer
-from analysis.trace import SOUND
+from analysis.trace import SHOWN_ROWS, SOUND, TraceAnswer
 from analysis.trace import trace as trace_waterfall
+from analysis.trace_outline import Whole
 from gpuledger.asking import print_answer, refusing_wrong_questions
 from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format, cell_text
@@ -28,6 +27,7 @@ PLAIN_WIDTH = 140
 FAILED_SIGN = "✗"
 FIGURES = ("s", "in", "out", "GPU-s")
 PADDING_CELLS = 1
+ALL_ROWS = "all of it"
 PHASES = (
     ("at_s", "other_s", "─", "dim"),
     ("at_s", "unsplit_s", "▓", "magenta"),
@@ -42,53 +42,84 @@ LEGEND = "░ queue  ▒ prefill  █ decode  ▓ call, phases not known  ─ ot
 
 @click.command()
 @click.argument("identity", metavar="ID")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=SHOWN_ROWS,
+    show_default=True,
+    help="At most so many rows; the totals are of all.",
+)
 @ledger_option
 @config_option
 @format_option
 def trace(
-    identity: str, ledger_path: Path, configuration: Configuration, output_format: Format
+    identity: str,
+    limit: int,
+    ledger_path: Path,
+    configuration: Configuration,
+    output_format: Format,
 ) -> None:
     """A trace, or a call, whose id begins with ID: queue, prefill, decode, GPU-seconds, money."""
     with (
         refusing_wrong_questions(),
         open_current(ledger_path, configuration) as ledger,
     ):
-        answer = trace_waterfall(ledger, configuration, identity)
+        answer = trace_waterfall(ledger, configuration, identity, most_rows=limit)
     if output_format == "table":
         _print_waterfall(answer)
     else:
         print_answer(answer, output_format)
 
 
-def _print_waterfall(answer: Answer) -> None:
+def _print_waterfall(answer: TraceAnswer) -> None:
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     console = Console(file=sys.stdout, width=width, markup=False, highlight=False)
     console.print(waterfall_table(answer, console.width))
     click.echo(LEGEND, err=True)
+    click.echo(answer.notes[-1], err=True)
 
 
-def waterfall_table(answer: Answer, width: int) -> Table:
-    """The rows of `answer` with their bars, in `width` characters: names and bars give way."""
+def waterfall_table(answer: TraceAnswer, width: int) -> Table:
+    """The rows of `answer` with their bars, in `width` characters: names and bars give way.
+
+    Below them stands what all rows come to, also those that are not shown.
+    """
     rows = list(answer.frame.iter_rows(named=True))
-    whole_s = max(1e-9, _end_s(answer.frame))
-    currencies = {row["currency"] for row in rows if row["currency"] is not None}
-    headers = (*FIGURES, f"cost, {'/'.join(sorted(currencies))}" if currencies else "cost")
-    figures = [_figures(row, has_currency=len(currencies) > 1) for row in rows]
-    names = [_name(row) for row in rows]
+    whole = answer.whole
+    whole_s = max(1e-9, whole.duration_s)
+    currencies = [currency for currency, _ in whole.costs]
+    headers = (*FIGURES, f"cost, {'/'.join(currencies)}" if currencies else "cost")
+    totals = _totals(whole)
+    figures = [*(_figures(row, has_currency=len(currencies) > 1) for row in rows), *totals]
+    names = [*map(_name, rows), *(ALL_ROWS for _ in totals)]
     figure_cells = [max(map(len, cells)) for cells in zip(headers, *figures, strict=True)]
     room = width - sum(figure_cells) - PADDING_CELLS * (len(headers) + 2)
-    longest = min(MOST_NAME_CELLS, max(map(len, names), default=0))
+    longest = min(MOST_NAME_CELLS, max(map(len, names)))
     bar_cells = min(MOST_BAR_CELLS, max(LEAST_BAR_CELLS, room - longest))
     name_cells = max(LEAST_NAME_CELLS, min(longest, room - bar_cells))
-    title = f"{answer.notes[0]}, {whole_s:,.3f} s"
+    bars = [*(bar(row, whole_s, bar_cells) for row in rows), *(Text() for _ in totals)]
+    title = "\n".join([f"{answer.notes[0]}, {whole_s:,.3f} s", *answer.notes[1:-1]])
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     table.add_column("span", no_wrap=True, overflow="ellipsis", width=name_cells)
     table.add_column(f"0 … {whole_s:,.3f} s"[:bar_cells], no_wrap=True, width=bar_cells)
     for column in headers:
         table.add_column(column, justify="right", no_wrap=True)
-    for row, name, cells in zip(rows, names, figures, strict=True):
-        table.add_row(name, bar(row, whole_s, bar_cells), *cells)
+    for name, drawn, cells in zip(names, bars, figures, strict=True):
+        table.add_row(name, drawn, *cells)
     return table
+
+
+def _totals(whole: Whole) -> list[tuple[str, ...]]:
+    """The figures of all rows; money of a second currency stands in a row of its own."""
+    used = cell_text(None) if whole.gpu_seconds is None else f"{whole.gpu_seconds:,.2f}"
+    counts = (cell_text(whole.input_tokens), cell_text(whole.output_tokens), used)
+    has_several = len(whole.costs) > 1
+    money = [
+        f"{amount:,.6f} {currency}" if has_several else f"{amount:,.6f}"
+        for currency, amount in whole.costs
+    ] or [cell_text(None)]
+    first = (f"{whole.duration_s:,.3f}", *counts, money[0])
+    return [first, *(("", "", "", "", more) for more in money[1:])]
 
 
 def bar(row: dict[str, Any], whole_s: float, cells: int = MOST_BAR_CELLS) -> Text:
@@ -127,11 +158,6 @@ def _figures(row: dict[str, Any], *, has_currency: bool) -> tuple[str, ...]:
     used = "–" if row["gpu_seconds"] is None else f"{row['gpu_seconds']:,.2f}"
     tokens = (cell_text(row["input_tokens"]), cell_text(row["output_tokens"]))
     return (seconds, *tokens, used, _money(row, has_currency=has_currency))
-
-
-def _end_s(frame: pl.DataFrame) -> float:
-    ends = frame.select((pl.col("at_s") + pl.col("duration_s")).max()).item()
-    return float(ends or 0.0)
 
 
 def _money(row: dict[str, Any], *, has_currency: bool) -> str:

@@ -4,8 +4,8 @@
 -- unit: durations in s, GPU-seconds, cost in currency, instants in nanoseconds since 1970
 -- params: $cohort_ids are the cohorts selected; $since and $until in nanoseconds or null;
 --   $any_user and $any_conversation are false where only the calls of $user_id,
---   $conversation_id count; $trace_id and $call_id are null, or those that alone count;
---   $ranked_by is a column to sort by, the largest first, 'started_at', the earliest first, or
+--   $conversation_id count; $trace_id is null, or the trace that alone counts; $any_call is false
+--   where only $call_ids count; $ranked_by is a column to sort by, the largest first, 'started_at', the earliest first, or
 --   'unpriced', those without a price first; $most_rows rows at most
 -- nulls: a duration is null where it was not observed nor charged, cost where no price is known;
 --   where cost_status is 'partly priced' cost is that of the part that has a price, and
@@ -17,6 +17,10 @@
 -- whatever the order in which they were stored. Calls that rank alike go by call_id.
 with cohort_choice as (
     select explode($cohort_ids) as cohort_id
+),
+
+call_choice as (
+    select explode($call_ids) as call_id
 ),
 
 selected as (
@@ -36,7 +40,7 @@ selected as (
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
         and ($trace_id is null or r.trace_id = $trace_id)
-        and ($call_id is null or r.call_id = $call_id)
+        and ($any_call or r.call_id in (select h.call_id from call_choice as h))
 ),
 
 ranking as (

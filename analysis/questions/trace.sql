@@ -2,7 +2,7 @@
 -- question: Which spans make up a trace?
 -- grain: one span
 -- unit: instants in nanoseconds since 1970
--- params: $trace_id is the trace
+-- params: $trace_id is the trace; null, and there is no row
 -- nulls: an instant is null where the span does not tell it
 -- identity: joined with its calls, every call of the trace is at one span or a row of its own
 select

@@ -7,24 +7,21 @@ from dashboard.pages.tables import show_table
 from dashboard.source import Source
 from dashboard.tables import span_columns, spans_table, trace_sentence
 from dashboard.view import View
-from dashboard.waterfall import drawn_spans, waterfall_figure
-from dashboard.wording import count_text
+from dashboard.waterfall import waterfall_figure
 
 WATERFALL_HEIGHT_PX = 640
+MORE_ROWS = "The command `gpuledger trace ID --limit N` shows more."
 
 
 def show_trace(source: Source, view: View, identity: str) -> None:
     """The trace or call `identity` with the phases, GPU-seconds and money of its calls."""
-    spans = answers.trace_of(source, identity).frame
-    drawn = drawn_spans(spans)
+    answer = answers.trace_of(source, identity)
+    spans = answer.frame
     st.subheader("One trace")
-    st.text(trace_sentence(spans, view.currency))
-    if drawn.height < spans.height:
-        st.text(
-            f"Showing {count_text(drawn.height)} of {count_text(spans.height)} spans: "
-            "those at the top first, then calls, then the longest"
-        )
-    figure = waterfall_figure(drawn, identity)
+    st.text(trace_sentence(answer.whole, view.currency))
+    if spans.height < answer.whole.row_count:
+        st.text(f"{answer.whole.shown_text(spans.height)}. {MORE_ROWS}")
+    figure = waterfall_figure(spans, identity)
     with st.container(height=min(WATERFALL_HEIGHT_PX, figure.layout.height + 40), border=False):
         st.plotly_chart(figure, key="waterfall", alt="Waterfall of one trace")
     table = st.expander("Its spans as a table", key="spans", on_change="rerun")

@@ -111,7 +111,11 @@ def test_other_spans_have_one_bar(ledger: Ledger) -> None:
 def test_the_beginning_of_an_id_is_enough_where_it_is_one_trace(ledger: Ledger) -> None:
     whole_trace = trace(ledger, CONFIGURATION, TRACE)
     assert trace(ledger, CONFIGURATION, "0AF7651916").frame.equals(whole_trace.frame)
-    assert whole_trace.notes == (f"trace {TRACE}: 3 spans, 1 call",)
+    totals = "1 call, 100 input and 10 output tokens, 4.500 GPU-seconds"
+    assert whole_trace.notes == (
+        f"trace {TRACE}: 3 spans, 1 call",
+        f"all of it: {totals}, 1 call not priced or in part",
+    )
 
 
 def test_an_id_that_begins_nothing_is_no_data(ledger: Ledger) -> None:
@@ -122,6 +126,15 @@ def test_an_id_that_begins_nothing_is_no_data(ledger: Ledger) -> None:
 def test_an_id_that_begins_several_is_refused_with_their_names(ledger: Ledger) -> None:
     with pytest.raises(WrongQuestionError, match=f"begins several: call .*, trace {TRACE}"):
         trace(ledger, CONFIGURATION, "")
+
+
+def test_the_last_row_of_the_table_is_what_all_rows_come_to(ledger: Ledger) -> None:
+    answer = trace(ledger, CONFIGURATION, TRACE, most_rows=1)
+    with StringIO() as written:
+        Console(file=written, width=140).print(waterfall_table(answer, 140))
+        *_, shown, last = written.getvalue().splitlines()
+    assert shown.split()[:2] == ["POST", "/chat"]
+    assert last.split() == ["all", "of", "it", "10.000", "100", "10", "4.50", "–"]
 
 
 def test_a_call_without_spans_is_one_row(ledger: Ledger) -> None:

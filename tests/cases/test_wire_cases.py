@@ -3,9 +3,6 @@
 import json
 from typing import Any
 
-from analysis.trace import trace
-from ingest.config import Configuration
-
 TRACE = "5b8efff798038103d269b633813fc60c"
 
 
@@ -50,23 +47,6 @@ def test_case_34_ids_numbers_and_kinds_are_read_in_every_form(case: Any) -> None
         ("eee19b7ec3c1b175", None, "server", 1794304800000000000, TRACE),
         ("eee19b7ec3c1b176", "eee19b7ec3c1b174", "internal", 1794304800000000000, TRACE),
     ]
-
-
-def test_case_35_a_large_trace_has_all_its_calls_and_no_picture(
-    case: Any, make_span: Any, make_chat: Any
-) -> None:
-    picture = "data:image/png;base64," + "iVBORw0KGgo" * 100_000
-    asked = json.dumps([{"role": "user", "content": [{"type": "image_url", "url": picture}]}])
-    spans = [make_span("f", {"http.route": "/ask"}, kind=2)]
-    spans += [make_chat(f"{number:x}", (1, 1), parent="f") for number in range(16, 1216)]
-    spans.append(make_chat("a", (1, 1), {"gen_ai.input.messages": asked}, parent="f"))
-    case.take(*spans)
-    assert case.rows("count(*), sum(input_tokens)") == [(1201, 1201)]
-    ((largest,),) = case.rows("max(length(attributes))", "spans")
-    assert largest < 1_000
-    answer = trace(case.ledger, Configuration(), "a" * 32)
-    assert answer.frame.height == 1202
-    assert answer.notes == (f"trace {'a' * 32}: 1,202 spans, 1,201 calls",)
 
 
 def test_case_37_secrets_are_masked_before_anything_is_stored(case: Any, make_chat: Any) -> None:

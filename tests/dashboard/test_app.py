@@ -169,7 +169,7 @@ def test_a_trace_of_the_address_is_drawn(page: PageOf) -> None:
     opened = page("traces", trace="trace1001")
     assert not opened.exception
     assert "Showing 4 of 4 traces; choose one below" in texts(opened)
-    assert "1 call among 1 span: 100 GPU-seconds, 0.100 USD" in texts(opened)
+    assert "1 call among 1 span: 100 in, 10 out tokens, 100 GPU-seconds, 0.100 USD" in texts(opened)
 
 
 @pytest.mark.parametrize(

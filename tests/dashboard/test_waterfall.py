@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from dashboard.waterfall import drawn_spans, waterfall_figure
+from dashboard.waterfall import waterfall_figure
 
 SCHEMA = {
     "name": pl.String,
@@ -109,14 +109,3 @@ def test_names_are_indented_by_depth_and_never_markup() -> None:
         "\u00a0\u00a0&lt;b&gt;x&lt;/b&gt;",
     ]
     assert "<b>" not in figure.data[0].customdata[0]
-
-
-def test_of_a_large_trace_the_top_the_calls_and_the_longest_spans_are_drawn_in_order() -> None:
-    below = ROOT | {"depth": 1}
-    small = [below | {"name": f"s{index}", "duration_s": index / 1000} for index in range(50_000)]
-    drawn = drawn_spans(spans(ROOT, *small, CALL), most=4)
-    assert drawn["name"].to_list() == ["POST /chat", "s49998", "s49999", "llm_request"]
-
-
-def test_a_trace_that_fits_is_drawn_whole() -> None:
-    assert drawn_spans(spans(ROOT, CALL))["name"].to_list() == ["POST /chat", "llm_request"]
