@@ -49,7 +49,7 @@ BARE = "select span_id, parent_span_id, name, started_at, ended_at from spans wh
 
 
 def spans(count: int) -> Iterator[dict[str, Any]]:
-    """A tree of `count` spans of which every third leaf is a call; the second holds the data URL."""
+    """A tree of `count` spans; every third leaf is a call, the second span holds the data URL."""
     for number in range(count):
         begin = BEGIN + number * S // 100
         length = S if number else count * S // 100

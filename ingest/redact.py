@@ -6,8 +6,9 @@ message's text.
 
 Under "hash" a span gives up its texts and keeps their fingerprints, in the attributes that the
 alias table reads before any text: calls derived from it have the hashes that the text would give.
-What is left of a record passes the masks of `ingest.masking`, whatever the setting. Fingerprints
-are taken before them: two texts that differ in what is masked are two.
+In what is left of a record references stand for pictures and files, and then it passes the masks of
+`ingest.masking`, whatever the setting. Fingerprints are taken before: two texts that differ in what
+is masked are two.
 """
 
 import re
@@ -33,6 +34,7 @@ from ingest.calls.text_names import (
 from ingest.config import Configuration
 from ingest.counting.kept import counted_spans
 from ingest.counting.of_record import counted_call
+from ingest.masking.blobs import Blobs
 from ingest.masking.records import masking_of
 from ingest.records import Call, Json, Reject, Sample, Span, SpanEvent
 
@@ -62,6 +64,7 @@ class Redaction:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self._masking = masking_of(configuration)
+        self._blobs = Blobs(configuration)
         self._lock = threading.Lock()
         self._masked: Counter[str] = Counter()
 
@@ -75,13 +78,15 @@ class Redaction:
         """`spans` in their order, without the text that may not be stored."""
         is_full = self.configuration.content == "full"
         left = spans if is_full else [self._span(span) for span in spans]
+        blobs: Counter[str] = Counter()
+        left = self._blobs.spans(left, blobs)
         counts: Counter[str] = Counter()
         masked = self._masking.spans(left, counts)
-        self._count(counts)
-        if is_full and masked is not left:
+        self._count(counts + blobs)
+        if is_full and masked is not spans:
             masked = [
                 kept if kept is span else with_fingerprints(span, kept, self.configuration)
-                for span, kept in zip(left, masked, strict=True)
+                for span, kept in zip(spans, masked, strict=True)
             ]
         return counted_spans(spans, masked, self.configuration)
 
@@ -92,9 +97,11 @@ class Redaction:
 
     def calls(self, calls: Sequence[Call]) -> Sequence[Call]:
         """`calls` in their order, without the text that may not be stored."""
+        blobs: Counter[str] = Counter()
+        left = [self._blobs.call(self._call(call), blobs) for call in calls]
         counts: Counter[str] = Counter()
-        masked = self._masking.calls([self._call(call) for call in calls], counts)
-        self._count(counts)
+        masked = self._masking.calls(left, counts)
+        self._count(counts + blobs)
         return masked
 
     def _call(self, call: Call) -> Call:

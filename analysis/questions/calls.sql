@@ -5,8 +5,9 @@
 -- params: $cohort_ids are the cohorts selected; $since and $until in nanoseconds or null;
 --   $any_user and $any_conversation are false where only the calls of $user_id,
 --   $conversation_id count; $trace_id is null, or the trace that alone counts; $any_call is false
---   where only $call_ids count; $ranked_by is a column to sort by, the largest first, 'started_at', the earliest first, or
---   'unpriced', those without a price first; $most_rows rows at most
+--   where only $call_ids count; $ranked_by is a column to sort by, the largest first,
+--   'started_at', the earliest first, or 'unpriced', those without a price first; $most_rows rows
+--   at most
 -- nulls: a duration is null where it was not observed nor charged, cost where no price is known;
 --   where cost_status is 'partly priced' cost is that of the part that has a price, and
 --   unpriced_reason tells the part that has none

@@ -1,9 +1,10 @@
 """Case 35: a trace of 50,000 spans is shown at once, in words, and counted whole."""
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from base64 import b64encode
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from analysis.trace import TraceAnswer, trace
 from ingest.config import load_configuration
 from ingest.deliver import deliver_paths
-from ingest.ledger import open_for_writing
+from ingest.ledger import open_for_reading, open_for_writing
 
 S = 1_000_000_000
 TRACE = "a" * 32
@@ -27,12 +28,18 @@ input_per_mtok = "3"
 output_per_mtok = "15"
 from = 2026-01-01T00:00:00Z
 """
+WITH_PICTURE = 7
+BYTES = 4_500_000
+PICTURE = "data:image/png;base64," + b64encode(b"\x89PNG\r\n\x1a\n".ljust(BYTES, b"p")).decode()
+"""A data URL of 6 MB."""
 SENTENCE = "showing 500 of 50,000 spans: the dearest calls and the longest spans in turn"
 
 
 def written(number: int, t0: int) -> dict[str, Any]:
     """Span `number` of a tree in which each has ten children; every tenth leaf is a call."""
     attributes: dict[str, Any] = {"app.step": {"intValue": str(number)}}
+    if number == WITH_PICTURE:
+        attributes["app.screenshot"] = {"stringValue": PICTURE}
     name = f"{number + 1:016x}"
     is_tenth = number % CALL_EVERY == CALL_EVERY - 1
     if name == DEAREST or (number >= FIRST_LEAF and is_tenth):
@@ -71,10 +78,11 @@ def paths(tmp_path_factory: pytest.TempPathFactory, t0: int) -> tuple[Path, Path
 
 
 @pytest.fixture(scope="module")
-def answer(paths: tuple[Path, Path]) -> Iterator[TraceAnswer]:
+def answer(paths: tuple[Path, Path]) -> TraceAnswer:
+    """What a page is given of it; the ledger is closed again."""
     ledger_path, config = paths
     with open_for_writing(ledger_path) as ledger:
-        yield trace(ledger, load_configuration(config), TRACE)
+        return trace(ledger, load_configuration(config), TRACE)
 
 
 def test_case_35_the_dearest_calls_and_longest_spans_are_shown_with_what_they_are_under(
@@ -94,6 +102,19 @@ def test_case_35_totals_are_of_all_spans(answer: TraceAnswer, paths: tuple[Path,
     assert (whole.row_count, whole.call_count, whole.duration_s) == (50_000, 4_501, 60.0)
     assert (whole.input_tokens, whole.output_tokens) == (4_501_000, 459_000)
     assert whole.costs == (("USD", Decimal("4.501") * 3 + Decimal("0.459") * 15),)
+
+
+def test_case_35_a_blob_of_6_mb_is_stored_by_reference(paths: tuple[Path, Path]) -> None:
+    assert len(PICTURE) > 6_000_000
+    with open_for_reading(paths[0]) as ledger:
+        text = "select max(length(attributes)), max_by(attributes, contains(attributes, 'blob'))"
+        ((most, found),) = ledger.connection.execute(f"{text} from spans").fetchall()
+    kept = json.loads(found)
+    assert most < 1_000
+    assert re.fullmatch(
+        rf"\[blob: image/png, {BYTES} bytes, v1:[0-9a-f]{{64}}\]", kept["app.screenshot"]
+    )
+    assert paths[0].stat().st_size < 40_000_000
 
 
 def test_case_35_the_command_says_how_many_of_how_many(paths: tuple[Path, Path]) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ replicas = 1
 price_per_gpu_hour = "3.60"
 schedule = ["mon-sun 00:00-01:00"]
 """
+LARGE_TRACE = "c" * 32
 START_TIMEOUT_S = 60
 RUN_TIMEOUT_S = 60
 PAGE_SCRIPT = """
@@ -123,16 +125,59 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Files:
 @pytest.fixture(scope="session")
 def served(sample: Files) -> Iterator[str]:
     """The address of a dashboard on the sample, served as a user serves it."""
+    with serving(sample) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def large_trace(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A trace of a span and 1,199 calls below it, of 100 tokens in and 10 out each."""
+    folder = tmp_path_factory.mktemp("large")
+    files = Files(ledger=folder / "large.duckdb", config=folder / "gpuledger.toml")
+    files.config.write_text(CONFIGURATION, "utf-8")
+    usage = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 10}
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    told = [{"key": key, "value": {"stringValue": value}} for key, value in asked.items()]
+    told += [{"key": key, "value": {"intValue": str(value)}} for key, value in usage.items()]
+    spans = [
+        {
+            "traceId": LARGE_TRACE,
+            "spanId": f"{number + 1:016x}",
+            "parentSpanId": f"{1:016x}" if number else "",
+            "name": f"step {number}",
+            "startTimeUnixNano": str(OCTOBER + number * S),
+            "endTimeUnixNano": str(OCTOBER + (number + 2 if number else 1300) * S),
+            "attributes": told if number else [],
+        }
+        for number in range(1200)
+    ]
+    source = folder / "spans.json"
+    source.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}), "utf-8")
+    with open_for_writing(files.ledger) as ledger:
+        deliver_paths(ledger, [str(source)], load_configuration(files.config))
+    return files
+
+
+@contextmanager
+def serving(files: Files) -> Iterator[str]:
+    """The address of a dashboard on `files`, in a process of its own."""
     port = unused_port()
     command = [sys.executable, "-m", "gpuledger.main", "dashboard", "--port", str(port)]
-    command += ["--ledger", str(sample.ledger), "--config", str(sample.config)]
-    log = sample.ledger.with_name("dashboard.log")
+    command += ["--ledger", str(files.ledger), "--config", str(files.config)]
+    log = files.ledger.with_name("dashboard.log")
     with log.open("wb") as talk, subprocess.Popen(command, stdout=talk, stderr=talk) as process:
         try:
             wait_until_served(port, process, log)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="session")
+def served_large_trace(large_trace: Files) -> Iterator[str]:
+    """The address of a dashboard on a ledger of one large trace."""
+    with serving(large_trace) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
