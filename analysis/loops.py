@@ -7,7 +7,7 @@ work.
 from collections.abc import Mapping
 
 from analysis.answer import Answer
-from analysis.repetition import known_hashes, known_values, rows_text, shown, spent_text
+from analysis.repetition import cut_notes, known_hashes, known_values, shown, spent_text
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from analysis.wording import counted
@@ -46,7 +46,8 @@ def loops(
     notes = ["no loop was found"]
     if not found.is_empty():
         spent = spent_text(found, "gpu_seconds", "cost")
-        notes = [f"{rows_text(found, limit, 'loop')}: {spent} once established", GUARD_NOTE]
+        loop_count = counted(found.height, "loop")
+        notes = [f"{loop_count}: {spent} once established", *cut_notes(found, limit), GUARD_NOTE]
     blind = int(found["unknown_result_count"].sum())
     if blind:
         notes.append(

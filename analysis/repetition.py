@@ -13,7 +13,6 @@ from analysis.errors import WrongQuestionError
 from analysis.instants import with_instant_texts
 from analysis.sql import question_named, run_question
 from analysis.window import Window
-from analysis.wording import counted
 from ingest.ledger import Connection
 
 HOW_TO_KNOW: Mapping[str, str] = {
@@ -78,12 +77,11 @@ def shown(
     return with_instant_texts(cut, instants, window.timezone)
 
 
-def rows_text(frame: pl.DataFrame, limit: int | None, noun: str) -> str:
-    """How many rows there are, and how many of them are shown where not all are."""
-    found = counted(frame.height, noun)
+def cut_notes(frame: pl.DataFrame, limit: int | None) -> tuple[str, ...]:
+    """That not all rows are shown, where that is so."""
     if limit is None or frame.height <= limit:
-        return found
-    return f"{found}, of which the first {limit:,} are shown; raise --limit"
+        return ()
+    return (f"the first {limit:,} rows are shown, {frame.height - limit:,} more; raise --limit",)
 
 
 def spent_text(frame: pl.DataFrame, gpu_seconds: str, cost: str) -> str:

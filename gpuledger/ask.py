@@ -14,6 +14,7 @@ from analysis.answer import Answer
 from analysis.budget import BUDGET_FILTERS, budget
 from analysis.calls import ORDERS, calls
 from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
+from analysis.duplicates import duplicates, in_flight
 from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
 from analysis.latency import latency
@@ -23,6 +24,7 @@ from analysis.loops import LOOP_FILTERS, loops
 from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.rejects import REJECT_FILTERS, rejects
+from analysis.ttl import DEFAULT_TTL, parsed_ttl_ns
 from analysis.window import Window
 from gpuledger.asking import (
     by_option,
@@ -49,13 +51,18 @@ GROUPED: Mapping[str, Callable[..., Answer]] = {
 }
 """Questions that are answered by group."""
 
-LISTS = {
+LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
     "rejects": (rejects, REJECT_FILTERS),
     "pairs": (pairs, PAIR_FILTERS),
     "operations": (operations, OPERATION_FILTERS),
     "loops": (loops, LOOP_FILTERS),
+    "duplicates": (duplicates, FILTER_COLUMNS),
+    "in_flight": (in_flight, FILTER_COLUMNS),
 }
 """Questions that list rows, with what they may be filtered by."""
+
+CACHES = ("duplicates",)
+"""Lists that ask for a cache, whose answers live for `--ttl`."""
 
 NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget")
 
@@ -67,6 +74,9 @@ NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget")
 @window_options
 @click.option("--order", default=ORDERS[0], show_default=True, help=f"calls: {', '.join(ORDERS)}.")
 @click.option("--limit", type=click.IntRange(min=1), help="Of a list: at most so many rows.")
+@click.option(
+    "--ttl", default=DEFAULT_TTL, show_default=True, help=f"{', '.join(CACHES)}: life of an answer."
+)
 @ledger_option
 @config_option
 @format_option
@@ -109,7 +119,8 @@ def _prepared(
     where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]
     if listed is not None:
-        return lambda ledger: listed(ledger, window=window, where=where, limit=limit)
+        lives = {"ttl_ns": parsed_ttl_ns(asked["ttl"])} if name in CACHES else {}
+        return lambda ledger: listed(ledger, window=window, where=where, limit=limit, **lives)
     if name == "calls":
         return lambda ledger: calls(
             ledger, configuration, window=window, where=where, order=order, limit=limit

@@ -17,6 +17,7 @@ from sample_data.company import POOLS, SECOND_NS
 from sample_data.exchanges import Exchange
 from sample_data.findings import Finding
 from sample_data.provisioning import bill, provisioned_gpu_seconds
+from sample_data.repeats import repeats
 from sample_data.residency import Piece, gpu_seconds, pieces
 
 ZONES: dict[str, tzinfo] = {"UTC": UTC, company.ZONE: ZoneInfo(company.ZONE)}
@@ -61,6 +62,7 @@ def overall(found: Sequence[Finding], exchanges: Sequence[Exchange]) -> dict[str
         "refused_calls": sum(one.is_refused for one in found),
         "further_attempts": sum(one.attempt_no > 1 for one in found),
         "prompts": _prompts(found),
+        "repeats": repeats(exchanges),
         **_structure(exchanges),
     }
 

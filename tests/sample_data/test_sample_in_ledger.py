@@ -1,11 +1,14 @@
 """The product reads the sample: every total of the manifest, which it had no part in."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 import pytest
 
+from analysis.answer import Answer
+from analysis.duplicates import duplicates, in_flight
 from analysis.law import law
 from analysis.loops import loops
 from analysis.window import Window
@@ -106,6 +109,17 @@ def test_the_planted_loops_are_found_and_no_other(
         (loop["trace_id"], loop["tool"], loop["times"])
         for loop in manifest["totals"]["agent_loops"]
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "question"), [("duplicates", duplicates), ("in_flight", in_flight)]
+)
+def test_the_planted_repeats_of_calls_are_found_and_no_other(
+    sample_ledger: Ledger, manifest: dict[str, Any], name: str, question: Callable[..., Answer]
+) -> None:
+    found = question(sample_ledger, window=Window()).frame
+    counts = found.group_by("endpoint").agg(pl.col("duplicate_count").sum())
+    assert dict(counts.iter_rows()) == manifest["totals"]["repeats"][name]
 
 
 def test_equal_texts_have_equal_hashes(sample_ledger: Ledger, manifest: dict[str, Any]) -> None:
