@@ -5,17 +5,18 @@ tell. Refuses to mend either: where they differ, both are shown.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from analysis.answer import Answer
 from analysis.calendar import numbered_times
 from analysis.columns import TIME_COLUMNS, nearest
+from analysis.engine_notes import engine_notes
 from analysis.engine_units import Units, read_units
 from analysis.errors import WrongQuestionError
 from analysis.sql import question_named, run_question
 from analysis.window import Window
-from analysis.wording import counted
 from ingest.ledger import Connection, Ledger
 
 ENGINE_FILTERS = ("pool", "replica", "engine", "model")
@@ -26,6 +27,8 @@ LONGEST_STEP_NS = 600_000_000_000
 
 PROMPT = ("prompt_tokens", "computed_prompt_tokens")
 TOKEN_COUNTERS = (*PROMPT, "output_tokens")
+OF_CALLS = ("input_tokens", "output_tokens", "told_count", "cached_tokens", "all_but_one_count")
+"""What the question of tokens tells of calls; an engine's own sums have such names too."""
 NO_METRICS = (
     "the ledger has no metrics of engines; take them with `gpuledger receive --scrape URL`, or "
     "`gpuledger ingest` a file of Prometheus text"
@@ -65,7 +68,7 @@ def engine(
     )
     for column, value in (where or {}).items():
         frame = frame.filter(pl.col(column).eq_missing(pl.lit(value, dtype=pl.String)))
-    return Answer(frame=frame, notes=_notes(frame), window=window)
+    return Answer(frame=frame, notes=engine_notes(frame, units), window=window)
 
 
 def _nothing(by: Sequence[str]) -> pl.DataFrame:
@@ -76,8 +79,9 @@ def _nothing(by: Sequence[str]) -> pl.DataFrame:
 
 def _rows(connection: Connection, units: Units, window: Window) -> pl.DataFrame:
     """Sums of both sides by `unit_number` and `quarter`; a metric that is not told is null."""
-    bounds = {"since": window.since, "until": window.until}
-    own = _engine_sums(connection, units, bounds)
+    bounds: dict[str, Any] = {"since": window.since, "until": window.until}
+    silent = units.silent()
+    own = _engine_sums(connection, units, bounds | silent)
     if own.is_empty():
         return own
     running = units.series_of("running_calls")
@@ -102,6 +106,7 @@ def _rows(connection: Connection, units: Units, window: Window) -> pl.DataFrame:
         places=list(in_units),
         place_units=list(in_units.values()),
         longest_step_ns=LONGEST_STEP_NS,
+        **silent,
         **calls,
     )
     told = run_question(
@@ -112,7 +117,7 @@ def _rows(connection: Connection, units: Units, window: Window) -> pl.DataFrame:
         **calls,
     )
     on = ["unit_number", "quarter"]
-    tokens = told.rename({name: f"call_{name}" for name in ("input_tokens", "output_tokens")})
+    tokens = told.rename({name: f"call_{name}" for name in OF_CALLS})
     return own.join(_keyed(served), on=on, how="full", coalesce=True).join(
         _keyed(tokens), on=on, how="full", coalesce=True
     )
@@ -123,11 +128,9 @@ def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("unit_number", "quarter").cast(pl.Int32))
 
 
-def _engine_sums(
-    connection: Connection, units: Units, bounds: Mapping[str, int | None]
-) -> pl.DataFrame:
+def _engine_sums(connection: Connection, units: Units, bounds: Mapping[str, Any]) -> pl.DataFrame:
     """What the engines of each unit count of themselves, a column a metric and kind of sum."""
-    series = units.series_of()
+    series = units.series_of(*SUMS)
     in_units = units.units_of_places()
     rows = run_question(
         connection,
@@ -176,6 +179,12 @@ FIGURES = (
     "waiting_calls",
     "kv_use_ratio",
     "prefix_hit_ratio",
+    "query_hit_ratio",
+    "cached_prompt_tokens",
+    "prefix_query_tokens",
+    "call_hit_ratio",
+    "call_told_count",
+    "call_all_but_one_count",
     "preemptions",
     "resets",
     "prompt_tokens_per_s",
@@ -234,12 +243,15 @@ def _figures(sums: pl.DataFrame, units: Units) -> pl.DataFrame:
         call_output_tokens=pl.when(has_calls & pl.col("output_tokens").is_not_null()).then(
             pl.col("call_output_tokens")
         ),
+        call_told_count=pl.when(has_calls).then(pl.col("call_told_count")),
+        call_all_but_one_count=pl.when(has_calls).then(pl.col("call_all_but_one_count")),
     )
-    per_call = _quotient(_told("cached_prompt_tokens"), pl.col("prompt_tokens"))
-    per_query = _quotient(_told("prefix_hit_tokens"), _told("prefix_query_tokens"))
-    hits = pl.coalesce(per_call, per_query)
     return first.with_columns(
-        prefix_hit_ratio=pl.when(hits.is_between(0, 1)).then(hits),
+        prefix_hit_ratio=_share(_told("cached_prompt_tokens"), pl.col("prompt_tokens")),
+        query_hit_ratio=_share(_told("prefix_hit_tokens"), _told("prefix_query_tokens")),
+        cached_prompt_tokens=_told("cached_prompt_tokens"),
+        prefix_query_tokens=_told("prefix_query_tokens"),
+        call_hit_ratio=pl.when(has_calls).then(_ratio("call_cached_tokens", "told_input_tokens")),
         prompt_tokens_per_s=_quotient(pl.col("prompt_tokens"), pl.col("prompt_s")),
         output_tokens_per_s=_ratio("output_tokens", "output_tokens.grown_s"),
         B_ratio=_quotient(pl.col("B_calls"), pl.col("B_engine")),
@@ -262,16 +274,7 @@ def _quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(part / whole)
 
 
-def _notes(frame: pl.DataFrame) -> tuple[str, ...]:
-    notes = []
-    unplaced = frame.filter(pl.col("B_calls").is_null() & pl.col("call_input_tokens").is_null())
-    if not unplaced.is_empty():
-        engines = unplaced.select(ENGINE_FILTERS).unique().height
-        notes.append(
-            f"no calls to hold against {counted(engines, 'engine')}: the ledger has none of its "
-            "pool, nor of its model; a label or mark pool=NAME tells the pool"
-        )
-    resets = int(frame["resets"].sum() or 0)
-    if resets:
-        notes.append(f"counters began again {resets:,} times; what they grew by is added up")
-    return tuple(notes)
+def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """`part / whole`; null where that is no share."""
+    share = _quotient(part, whole)
+    return pl.when(share.is_between(0, 1)).then(share)

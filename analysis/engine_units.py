@@ -10,41 +10,31 @@ which neither a pool nor a model is known has no calls held against it.
 - Where no pool is known, the calls are those of the model that are in no pool either.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import orjson
 import polars as pl
 
+from analysis.engine_sources import Read, Row, engines_of, marks_of, read_of
 from analysis.selection import PRODUCTION, read_cohorts
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
 
 MODEL_KEY = "\0model "
 """What begins the key of a model in no pool; no name of a pool does."""
-
-REPLICA_LABELS = (
-    "instance",
-    "pod",
-    "pod_name",
-    "kubernetes_pod_name",
-    "exported_instance",
-    "resource.k8s.pod.name",
-    "resource.service.instance.id",
-)
-"""Labels that may hold what calls name as their replica."""
+_TOLD = ("model", "instance", "pool_reported")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One engine that is scraped, with the series that are read of it, by metric."""
+    """One engine, with what is read of it."""
 
     engine: str
     model: str | None
     pool: str | None
     replica: str | None
     instance: str | None
-    series: Mapping[str, tuple[int, ...]]
+    read: Read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +67,18 @@ class Units:
         return {
             series_id: number
             for number, place in enumerate(self.places)
-            for metric, found in place.series.items()
+            for metric, found in place.read.series.items()
             if not metrics or metric in metrics
             for series_id in found
+        }
+
+    def silent(self) -> dict[str, list[int]]:
+        """The series of which a stretch is not read, and its bounds, as the questions name them."""
+        found = [item for place in self.places for item in place.read.silent.items()]
+        return {
+            "silent_ids": [series_id for series_id, _ in found],
+            "silent_since": [since for _, (since, _) in found],
+            "silent_until": [until for _, (_, until) in found],
         }
 
     def units_of_places(self) -> dict[int, int]:
@@ -101,7 +100,7 @@ def read_units(connection: Connection) -> Units:
     replicas = run_question(connection, question_named("engine_replicas"))
     cohorts = read_cohorts(connection, {"origin": PRODUCTION})
     pools = _Pools.of(cohorts.filter(pl.col("pool").is_not_null()), replicas)
-    places = [_place(rows, pools) for rows in _places(series)]
+    places = [_place(rows, pools) for rows in engines_of(series)]
     merged = {place.pool for place in places if place.replica is None}
     by_replica = pools.named - merged
     places = [
@@ -178,58 +177,31 @@ class _Pools:
         )
 
 
-def _places(series: pl.DataFrame) -> list[list[dict[str, object]]]:
-    """The rows of `series` by engine, model, instance and pool."""
-    found: dict[tuple[object, ...], list[dict[str, object]]] = {}
-    for row in series.iter_rows(named=True):
-        key = tuple(row[name] for name in ("engine", "model", "instance", "pool_reported"))
-        found.setdefault(key, []).append(row)
-    return list(found.values())
-
-
-def _place(rows: list[dict[str, object]], pools: _Pools) -> Place:
-    first = rows[0]
-    model, instance = _text(first["model"]), _text(first["instance"])
-    labels = (orjson.loads(str(row["labels"])) for row in rows)
-    marks = {one[label] for one in labels for label in REPLICA_LABELS if label in one}
-    names = {name for name in (instance, *marks) if name}
+def _place(rows: Sequence[Row], pools: _Pools) -> Place:
+    model, instance, reported = (_first(rows, name) for name in _TOLD)
+    names = marks_of(rows)
     told = {name: pools.of_replica[name] for name in names if name in pools.of_replica}
     pool = (
-        _text(first["pool_reported"])
+        reported
         or _one({pool for found in told.values() for pool in found})
         or _one(pools.of_model.get(model or "", frozenset()))
     )
     own = {name for name, found in told.items() if pool in found}
     return Place(
-        engine=str(first["engine"]),
+        engine=str(rows[0]["engine"]),
         model=model,
         pool=pool,
         replica=_one(own),
         instance=instance,
-        series=_read_series(rows),
+        read=read_of(rows),
     )
 
 
-def _read_series(rows: list[dict[str, object]]) -> dict[str, tuple[int, ...]]:
-    """Metric to the series that are read of it: of several names those of the lowest rank."""
-    ranks: dict[str, int] = {}
-    for row in rows:
-        metric, rank = str(row["metric"]), int(str(row["name_rank"]))
-        ranks[metric] = min(rank, ranks.get(metric, rank))
-    return {
-        metric: tuple(
-            int(str(row["series_id"]))
-            for row in rows
-            if (row["metric"], row["name_rank"]) == (metric, rank)
-        )
-        for metric, rank in ranks.items()
-    }
+def _first(rows: Sequence[Row], column: str) -> str | None:
+    """The first value that is told."""
+    return next((str(row[column]) for row in rows if row[column] is not None), None)
 
 
 def _one(found: "frozenset[str] | set[str] | set[str | None]") -> str | None:
     """The only one of `found`; None where there is none or several."""
     return next(iter(found)) if len(found) == 1 else None
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

@@ -31,6 +31,14 @@ with ways as (
     where input_tokens is null or output_tokens is null
     union all
     select
+        'cached tokens above the prompt or below 0, not believed' as way,
+        count(*) as call_count
+    from calls
+    where
+        tokens_note like '%cached tokens exceed the prompt of%'
+        or tokens_note like '%cache\_read % is no count%' escape '\'
+    union all
+    select
         'endpoint not known' as way,
         count(*) as call_count
     from calls

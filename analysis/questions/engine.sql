@@ -3,8 +3,10 @@
 -- grain: a place (an engine that is scraped), a quarter-hour and a metric
 -- unit: level_s in the metric's unit times s; known_s, active_s and grown_s in s; growth in the
 --   metric's unit
--- params: $series_ids and $place_numbers say which series are of which place; $since and $until in
---   nanoseconds or null; $longest_step_ns is how long a gauge is taken for what it was
+-- params: $series_ids and $place_numbers say which series are of which place; $silent_ids,
+--   $silent_since and $silent_until of which series a stretch is not read, as another way brings
+--   the same; $since and $until in nanoseconds or null; $longest_step_ns is how long a gauge is
+--   taken for what it was
 -- nulls: none; a metric that is not told has no row
 -- identity: level_s / known_s is the mean of a gauge over time; growth, summed, is what a counter
 --   grew by between its first and its last sample, restarts included
@@ -23,11 +25,14 @@ with steps as (
     from engine_steps as t
     inner join engine_series as s on t.series_id = s.series_id
     inner join pairs($series_ids, $place_numbers) as p on t.series_id = p.key
+    left join pairs($silent_ids, $silent_since) as a on t.series_id = a.key
+    left join pairs($silent_ids, $silent_until) as b on t.series_id = b.key
     where
         ($since is null or t.until > $since)
         and ($until is null or t.since < $until)
         and t.until > t.since
         and is_among(t.series_id, $series_ids)
+        and (a.key is null or t.until <= a.value or t.since >= b.value)
     group by p.value, s.metric, t.since, t.until
 ),
 

@@ -3,6 +3,7 @@
 -- grain: a unit (a replica, or a pool whose calls name no replica) and a quarter-hour
 -- unit: residence_s in calls times s; busy_s and covered_s in s of replicas
 -- params: $series_ids and $place_numbers say which series of running calls are of which place,
+--   $silent_ids, $silent_since and $silent_until of which a stretch is not read,
 --   $places and $place_units which place is in which unit; $cohort_ids and $cohort_pools which
 --   calls are of which pool, $by_replica the pools whose calls all name their replica, $unit_keys
 --   and $unit_numbers which unit is meant by "pool/replica"; $since and $until in nanoseconds or
@@ -17,8 +18,11 @@ with stretches as (
         least(t.until, coalesce($until, t.until)) as until
     from engine_steps as t
     inner join pairs($series_ids, $place_numbers) as p on t.series_id = p.key
+    left join pairs($silent_ids, $silent_since) as a on t.series_id = a.key
+    left join pairs($silent_ids, $silent_until) as b on t.series_id = b.key
     where
         t.level is not null
+        and (a.key is null or t.until <= a.value or t.since >= b.value)
         and is_among(t.series_id, $series_ids)
         and t.until - t.since <= $longest_step_ns
         and ($since is null or t.until > $since)

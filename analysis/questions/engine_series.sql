@@ -1,18 +1,32 @@
 -- name: engine_series
 -- question: Which metrics of which engines are in the ledger?
 -- grain: a series of an engine's metric
--- unit: none
+-- unit: instants in nanoseconds since 1970; sample_count in samples
 -- params: none
 -- nulls: model, instance and pool_reported are null where neither a label nor the scrape tells it
 -- identity: every sample is of one of these series
+with extents as (
+    select
+        series_id,
+        min(sampled_at) as first_at,
+        max(sampled_at) as last_at,
+        count(*) as sample_count
+    from engine_samples
+    group by series_id
+)
+
 select
-    series_id,
-    engine,
-    metric,
-    name_rank,
-    model,
-    instance,
-    pool_reported,
-    labels
-from engine_series
-order by series_id
+    s.series_id,
+    s.engine,
+    s.metric,
+    s.name_rank,
+    s.model,
+    s.instance,
+    s.pool_reported,
+    s.labels,
+    e.first_at,
+    e.last_at,
+    e.sample_count
+from engine_series as s
+inner join extents as e on s.series_id = e.series_id
+order by s.series_id

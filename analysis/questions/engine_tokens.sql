@@ -1,7 +1,8 @@
 -- name: engine_tokens
 -- question: How many tokens do the calls tell that were served while the engine counted its own?
 -- grain: a unit (a replica, or a pool whose calls name no replica) and a quarter-hour
--- unit: tokens, calls
+-- unit: tokens, calls; told_count is of calls that tell their cached tokens, told_input_tokens of
+--   their prompts, all_but_one_count of those whose prompt was cached but for its last token
 -- params: $series_ids and $series_units say which series of token counters are of which unit;
 --   $cohort_ids and $cohort_pools which calls are of which pool, $by_replica the pools whose calls
 --   all name their replica, $unit_keys and $unit_numbers which unit is meant by "pool/replica";
@@ -35,7 +36,8 @@ called as (
         coalesce(r.first_token_at, r.ended_at) as first_token_at,
         r.ended_at,
         r.input_tokens,
-        r.output_tokens
+        r.output_tokens,
+        r.cache_read_tokens
     from call_rows as r
     inner join cohorts as c on r.cohort_id = c.cohort_id
     inner join pairs($cohort_ids, $cohort_pools) as p on r.cohort_id = p.key
@@ -51,7 +53,8 @@ served as (
         r.first_token_at,
         r.ended_at,
         r.input_tokens,
-        r.output_tokens
+        r.output_tokens,
+        r.cache_read_tokens
     from called as r
     inner join pairs($unit_keys, $unit_numbers) as u on r.unit_key = u.key
     inner join extents as e on u.value = e.unit_number
@@ -85,7 +88,27 @@ select
     quarter,
     count(case when is_first then 1 end) as call_count,
     coalesce(cast(sum(case when is_first then input_tokens end) as double), 0e0) as input_tokens,
-    coalesce(sum(output_tokens * share), 0e0) as output_tokens
+    coalesce(sum(output_tokens * share), 0e0) as output_tokens,
+    count(case when is_first and cache_read_tokens <= input_tokens then 1 end) as told_count,
+    coalesce(
+        cast(
+            sum(case when is_first and cache_read_tokens <= input_tokens then input_tokens end)
+            as double
+        ),
+        0e0
+    ) as told_input_tokens,
+    coalesce(
+        cast(
+            sum(case when is_first and cache_read_tokens <= input_tokens then cache_read_tokens end)
+            as double
+        ),
+        0e0
+    ) as cached_tokens,
+    count(
+        case
+            when is_first and cache_read_tokens > 0 and cache_read_tokens = input_tokens - 1 then 1
+        end
+    ) as all_but_one_count
 from pieces
 group by unit_number, quarter
 order by unit_number, quarter

@@ -134,7 +134,9 @@ def _times(views: Views, ended: Outcome, tokens: Buckets, table: AliasTable) -> 
 def _tokens(views: Views, ended: Outcome, table: AliasTable, *, owns_wrapper: bool) -> Buckets:
     chunks = [streamed_chunks(view, table) or 0 for view in views.own]
     found, notes = usage(
-        views.readings(with_wrapper=owns_wrapper), streamed_chunks=max(chunks) or None
+        views.readings(with_wrapper=owns_wrapper),
+        streamed_chunks=max(chunks) or None,
+        is_of_engine=views.innermost.part.is_engine,
     )
     if ended.http_status == RATE_LIMITED and found.tokens_source == "unknown":
         notes = [*notes, f"refused with HTTP {RATE_LIMITED}: no token was processed"]

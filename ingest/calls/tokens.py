@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from ingest.records import Call
 
 _DIGITS = re.compile(r"([+-]?[0-9]{1,20})(\.0*)?")
+EXCEEDS = "cached tokens exceed the prompt of"
+"""What the note of a call says whose engine claims more cached tokens than it had to read."""
 MAX_TOKENS = 10**9
 """No context is that long, and three buckets of a billion such calls still add up in 64 bits."""
 
@@ -121,13 +123,15 @@ def buckets(  # noqa: PLR0913 - one argument for each count that sources report
     reasoning_tokens: object = None,
     total_tokens: object = None,
     streamed_chunks: object = None,
+    is_cache_inside: bool | None = None,
 ) -> Buckets:
     """The five exclusive buckets, in tokens, from counts as reported.
 
     Cache counts are parts of input unless arithmetic denies it: they exceed input, or only the sum
-    with them gives the total. Reasoning is a part of output unless the total, or its own size,
-    shows that it was left out. `streamed_chunks` stands in for output that nobody reported: at
-    least one token a chunk.
+    with them gives the total. Where the source is known to count them in its input, as engines do
+    (`is_cache_inside`), those that exceed it are not believed. Reasoning is a part of output unless
+    the total, or its own size, shows that it was left out. `streamed_chunks` stands in for output
+    that nobody reported: at least one token a chunk.
     """
     named = {
         "input": input_tokens,
@@ -144,14 +148,19 @@ def buckets(  # noqa: PLR0913 - one argument for each count that sources report
         if value is not None and counted[name] is None
     ]
     reported = _Reported(**counted)
-    reading, assumed = _most_plausible(reported)
+    if is_cache_inside and reported.input is not None and reported.cached > reported.input:
+        notes.append(f"{reported.cached} {EXCEEDS} {reported.input}")
+        reported = reported._replace(cache_read=None, cache_write=None)
+    reading, assumed = _most_plausible(reported, is_cache_inside=is_cache_inside)
     result = _exclusive(reported, reading, "; ".join(notes + assumed) or None)
     return _with_chunks(result, token_count(streamed_chunks))
 
 
-def _most_plausible(reported: _Reported) -> tuple[_Reading, list[str]]:
+def _most_plausible(
+    reported: _Reported, *, is_cache_inside: bool | None
+) -> tuple[_Reading, list[str]]:
     """The reading that the counts allow and the total confirms, with what it had to assume."""
-    possible = list(_possible_readings(reported))
+    possible = list(_possible_readings(reported, is_cache_inside=is_cache_inside))
     first = possible[0]
     if reported.total is None or reported.input is None or reported.output is None:
         return first, _assumptions(reported, first)
@@ -164,7 +173,7 @@ def _most_plausible(reported: _Reported) -> tuple[_Reading, list[str]]:
     return first, [f"total {reported.total} is not input {first.input} + output {first.output}"]
 
 
-def _possible_readings(reported: _Reported) -> Iterator[_Reading]:
+def _possible_readings(reported: _Reported, *, is_cache_inside: bool | None) -> Iterator[_Reading]:
     """Every reading in which no part exceeds its whole, the usual one first.
 
     Reasoning above output is taken as a part all the same where the total leaves no room for it.
@@ -172,7 +181,7 @@ def _possible_readings(reported: _Reported) -> Iterator[_Reading]:
     known_input, known_output = reported.input or 0, reported.output or 0
     reasoning = reported.reasoning or 0 if reported.output is not None else 0
     leaves_no_room = reported.total == known_input + known_output
-    cache_choices = _where(reported.cached, known_input)
+    cache_choices = [False] if is_cache_inside else _where(reported.cached, known_input)
     reasoning_choices = _where(reasoning, known_output)
     if reasoning_choices == [True] and leaves_no_room:
         reasoning_choices = [False]

@@ -25,9 +25,12 @@ _PARTS: dict[FieldName, tuple[FieldName, ...]] = {
 
 
 def usage(
-    views: Sequence[Reading], *, streamed_chunks: int | None = None
+    views: Sequence[Reading], *, streamed_chunks: int | None = None, is_of_engine: bool = False
 ) -> tuple[Buckets, list[str]]:
-    """The buckets of the call seen by `views`, innermost first, with what did not agree."""
+    """The buckets of the call seen by `views`, innermost first, with what did not agree.
+
+    `is_of_engine` says that the innermost is an engine's own.
+    """
     read = [_counts(view) for view in views]
     notes = [note for _, conflicts in read for note in conflicts]
     merged: dict[FieldName, object] = {}
@@ -40,7 +43,7 @@ def usage(
     if len(read) > 1:
         notes += _drop_foreign_parts(merged, owner)
         notes += _disagreements([counts for counts, _ in read])
-    return _buckets(merged, streamed_chunks), notes
+    return _buckets(merged, streamed_chunks, is_of_engine=is_of_engine), notes
 
 
 def _counts(view: Reading) -> tuple[dict[FieldName, object], list[str]]:
@@ -105,6 +108,8 @@ def _has_parts_inside(view: Mapping[FieldName, object]) -> bool:
     )
 
 
-def _buckets(counts: Mapping[FieldName, object], streamed_chunks: int | None) -> Buckets:
+def _buckets(
+    counts: Mapping[FieldName, object], streamed_chunks: int | None, *, is_of_engine: bool = False
+) -> Buckets:
     named: dict[str, object] = {field: counts.get(field) for field in COUNTS}
-    return buckets(**named, streamed_chunks=streamed_chunks)
+    return buckets(**named, streamed_chunks=streamed_chunks, is_cache_inside=is_of_engine)
