@@ -1,7 +1,7 @@
 """The law's sums per group of calls: one scan of calls and charges, labelled by small tables.
 
-Owns which call belongs to which group, and on which basis it is paid: `gpu`, `token`, or not at
-all (`unpriced`). Refuses to decide what a line is called, and rounds nothing.
+Owns which call belongs to which group, and on which basis it is paid: `gpu`, `token`, `plan`,
+or not at all (`unpriced`). Refuses to decide what a line is called, and rounds nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +31,9 @@ RATE_SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "currency": pl.String,
 }
 
+TOKEN_BASES = ("token", "plan")
+"""How calls are paid that are not charged by GPU-seconds: each has a cost of its own."""
+
 _SUM_COLUMNS = (
     "call_count",
     "input_tokens",
@@ -42,6 +45,7 @@ _SUM_COLUMNS = (
     "decode_gpu_ps",
     "estimated_gpu_ps",
     "token_cost",
+    "listed_cost",
 )
 
 
@@ -140,7 +144,8 @@ def _with_rate(rows: pl.DataFrame, all_rates: Sequence[Rate]) -> pl.DataFrame:
         .join(priced, on="rate_id", how="left")
         .with_columns(
             currency=pl.when(on_gpu).then("rate_currency").otherwise("currency"),
-            is_priced=pl.col("price_per_gpu_hour").is_not_null() | (pl.col("basis") == "token"),
+            is_priced=pl.col("price_per_gpu_hour").is_not_null()
+            | pl.col("basis").is_in(TOKEN_BASES),
         )
     )
 
@@ -178,6 +183,7 @@ def _sums(row: Mapping[str, Any]) -> Sums:
         decode_gpu_ps=_whole(row["decode_gpu_ps"]),
         estimated_gpu_ps=_whole(row["estimated_gpu_ps"]),
         cost=cost,
+        listed_cost=row["listed_cost"],
     )
 
 

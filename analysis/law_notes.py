@@ -126,6 +126,7 @@ def line_notes(lines: Sequence[Line]) -> Iterator[str]:
             "gpu_seconds and cost stand"
         )
     yield from _coverage_notes(lines)
+    yield from _avoided_notes(lines)
     yield from _replayed_notes(lines)
 
 
@@ -153,13 +154,33 @@ def _bills(lines: Sequence[Line]) -> Iterator[str]:
         amounts = [line.cost for line in lines if (line.currency or "") == currency]
         bill = total_of(amounts)
         if bill is not None:
-            places = money_places([bill])
-            yield f"{rounded(bill, Decimal(1).scaleb(-places)):,f} {currency}".rstrip()
+            yield _read(bill, currency)
 
 
 def _floored(ratio: float) -> str:
     """A share as a percentage that is never more than it is: what is not all is not 100%."""
     return f"{math.floor(ratio * 1000) / 10:.1f}%"
+
+
+def _avoided_notes(lines: Sequence[Line]) -> Iterator[str]:
+    """What answers out of gateways' caches would have cost, in each currency."""
+    avoided = [
+        (line.currency or "", line.sums.listed_cost)
+        for line in lines
+        if line.basis == "token" and line.sums is not None
+    ]
+    for currency in sorted({currency for currency, cost in avoided if cost is not None}):
+        amount = total_of([cost for known, cost in avoided if known == currency])
+        if amount is not None:
+            yield (
+                f"avoided: {_read(amount, currency)}, the list price of answers out of a "
+                "gateway's cache; it is in no cost"
+            )
+
+
+def _read(amount: Decimal, currency: str) -> str:
+    places = money_places([amount])
+    return f"{rounded(amount, Decimal(1).scaleb(-places)):,f} {currency}".rstrip()
 
 
 def _has_decode_without_tokens(sums: Sums) -> bool:

@@ -7,7 +7,7 @@ a ratio of sums, which is what makes p/3600 * N * (Tp + L * Td) / B the cost of 
 from dataclasses import dataclass
 from decimal import Decimal
 
-from analysis.money import total
+from analysis.money import total_of
 
 PICOSECONDS_PER_S = 10**12
 
@@ -17,7 +17,7 @@ class Sums:
     """What calls add up to. Picoseconds are whole, cost is exact, None is unknown.
 
     `cost` is None where there is no price. Tokens are of the calls that tell them;
-    `known_output_count` is how many tell their output.
+    `known_output_count` is how many tell their output. @@
     """
 
     call_count: int = 0
@@ -30,10 +30,10 @@ class Sums:
     decode_gpu_ps: int = 0
     estimated_gpu_ps: int = 0
     cost: Decimal | None = None
+    listed_cost: Decimal | None = None
 
     def plus(self, other: "Sums") -> "Sums":
         """Both together."""
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Sums(
             call_count=self.call_count + other.call_count,
             input_tokens=_added(self.input_tokens, other.input_tokens),
@@ -44,7 +44,8 @@ class Sums:
             prefill_gpu_ps=self.prefill_gpu_ps + other.prefill_gpu_ps,
             decode_gpu_ps=self.decode_gpu_ps + other.decode_gpu_ps,
             estimated_gpu_ps=self.estimated_gpu_ps + other.estimated_gpu_ps,
-            cost=total(costs) if costs else None,
+            cost=total_of([self.cost, other.cost]),
+            listed_cost=total_of([self.listed_cost, other.listed_cost]),
         )
 
     @property

@@ -215,6 +215,7 @@ def _row(
         "cost": cost,
         "currency": line.currency,
         "share_ratio": float(cost / bill) if cost is not None and bill else None,
+        **_listed(line),
     }
 
 
@@ -248,6 +249,14 @@ def _phases(line: Line) -> dict[str, Any]:
     }
 
 
+def _listed(line: Line) -> dict[str, Decimal]:
+    """What calls would cost by the token: those that a plan pays, else what caches avoided."""
+    if line.sums is None or line.sums.listed_cost is None:
+        return {}
+    column = "list_cost" if line.basis == "plan" else "avoided_cost"
+    return {column: rounded(line.sums.listed_cost)}
+
+
 def _price(line: Line) -> Decimal | None:
     if line.cost is None or line.gpu_ps is None:
         return None
@@ -277,6 +286,8 @@ def _schema(by: Sequence[str]) -> dict[str, Any]:
         "cost": MONEY,
         "currency": pl.String,
         "share_ratio": pl.Float64,
+        "list_cost": MONEY,
+        "avoided_cost": MONEY,
         "estimated_ratio": pl.Float64,
         "input_tokens": pl.Int64,
         "output_tokens": pl.Int64,

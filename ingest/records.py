@@ -123,6 +123,7 @@ class Call:
     attempt: int | None = None
     retry_of: str | None = None
     response_id: str | None = None
+    is_cache_hit: bool | None = None
 
     prompt_hash: str | None = None
     input_hash: str | None = None

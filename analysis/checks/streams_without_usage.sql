@@ -18,6 +18,7 @@ where
     and coalesce(http_status, 200) < 400
     and tokens_source <> 'reported'
     and reported_output_tokens is null
+    and is_cache_hit is not true
 group by endpoint, service, model
 order by
     call_count desc,

@@ -8,7 +8,9 @@
 --   where only $call_ids count; $ranked_by is a column to sort by, the largest first,
 --   'started_at', the earliest first, or 'unpriced', those without a price first; $most_rows rows
 --   at most
--- nulls: a duration is null where it was not observed nor charged, cost where no price is known;
+-- nulls: list_cost is null but for calls that a plan pays, avoided_cost but for answers out of a
+--   gateway's cache; both are what the call would cost by the token;
+--   a duration is null where it was not observed nor charged, cost where no price is known;
 --   where cost_status is 'partly priced' cost is that of the part that has a price, and
 --   unpriced_reason tells the part that has none
 -- identity: gpu_seconds = prefill_gpu_seconds + decode_gpu_seconds; summed over all calls it is
@@ -156,12 +158,15 @@ select
     s.prefill_gpu_seconds,
     s.decode_gpu_seconds,
     case
+        when t.plan is not null then 'plan'
         when t.call_no is not null then 'token'
         when s.call_no is not null then 'gpu'
         else 'unpriced'
     end as basis,
     coalesce(s.gpu_cost, t.token_cost) as cost,
     coalesce(s.currency, t.currency) as currency,
+    case when t.price_source = 'plan' then t.listed_cost end as list_cost,
+    case when t.price_source = 'cache' then t.listed_cost end as avoided_cost,
     case
         when coalesce(s.gpu_cost, t.token_cost) is null then 'unpriced'
         when s.unpriced_gpu_seconds is not null then 'partly priced'
@@ -186,7 +191,8 @@ select
     end as unpriced_reason,
     r.timing_source,
     r.timing_quality,
-    r.tokens_source
+    r.tokens_source,
+    r.is_cache_hit
 from calls as r
 inner join chosen as h on r.call_no = h.call_no
 left join spent as s on r.call_no = s.call_no

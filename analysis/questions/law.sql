@@ -1,12 +1,14 @@
 -- name: law
 -- question: What did each group of calls cost, by which letters of C = p N (Tp + L Td) / B?
--- grain: a group and its basis (gpu, token); idle per pool; what replays used of a pool of
+-- grain: a group and its basis (gpu, token, plan); idle per pool; what replays used of a pool of
 --   production, as unattributed without N; one line of unpriced calls
 -- unit: N calls; Tp_s s; L_tokens tokens; Td_s s per token; B calls at once per GPU; cost in
 --   currency
 -- params: $since and $until in nanoseconds or null, $first_quarter and $until_quarter in
 --   quarter-hours since 1970 or null; all half-open
--- nulls: a letter is null where no call began in the window or no output is known, and Td_s where
+-- nulls: list_cost is null but where a plan pays (what its calls would cost by the token),
+--   avoided_cost where no answer came out of a gateway's cache (what it would cost by the token); a
+--   letter is null where no call began in the window or no output is known, and Td_s where
 --   their output is no token; gpu_seconds and cost stand there. cost is null where no price is
 -- identity: price_per_gpu_hour / 3600 * N * (Tp_s + L_tokens * Td_s) / B = cost on each gpu line of
 --   which all letters are known; all lines add up to provisioned GPU-seconds times price plus the
@@ -66,6 +68,7 @@ served_singly as (
         p.rate_id,
         t.currency,
         case
+            when t.plan is not null then 'plan'
             when t.call_no is not null then 'token'
             when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
             when c.call_no is not null then 'gpu'
@@ -75,7 +78,8 @@ served_singly as (
         cast(sum(r.input_tokens) as bigint) as input_tokens,
         cast(sum(r.output_tokens) as bigint) as output_tokens,
         count(r.output_tokens) as known_output_count,
-        sum(t.token_cost) as token_cost
+        sum(t.token_cost) as token_cost,
+        sum(case when t.price_source in ('cache', 'plan') then t.listed_cost end) as listed_cost
     from call_rows as r
     inner join singly as s on r.cohort_id = s.cohort_id
     left join token_charges as t on r.call_no = t.call_no
@@ -94,6 +98,7 @@ served_singly as (
     group by
         r.cohort_id, p.rate_id, t.currency,
         case
+            when t.plan is not null then 'plan'
             when t.call_no is not null then 'token'
             when s.pool is not null and s.timing_quality = 'ok' then 'gpu'
             when c.call_no is not null then 'gpu'
@@ -141,7 +146,8 @@ select
     cast(null as decimal(38, 0)) as decode_ps,
     cast(null as decimal(38, 0)) as prefill_gpu_ps,
     cast(null as decimal(38, 0)) as decode_gpu_ps,
-    cast(null as decimal(38, 9)) as token_cost
+    cast(null as decimal(38, 9)) as token_cost,
+    cast(null as decimal(38, 9)) as listed_cost
 from served
 where cohort_id not in (select s.cohort_id from singly as s)
 union all
@@ -158,7 +164,8 @@ select
     null as decode_ps,
     null as prefill_gpu_ps,
     null as decode_gpu_ps,
-    token_cost
+    token_cost,
+    listed_cost
 from served_singly
 union all
 select
@@ -174,7 +181,8 @@ select
     decode_ps,
     prefill_gpu_ps,
     decode_gpu_ps,
-    null as token_cost
+    null as token_cost,
+    null as listed_cost
 from charged
 union all
 select
@@ -190,7 +198,8 @@ select
     decode_ps,
     prefill_gpu_ps,
     decode_gpu_ps,
-    null as token_cost
+    null as token_cost,
+    null as listed_cost
 from charged_at_edges
 order by
     cohort_id, rate_id nulls last, basis,

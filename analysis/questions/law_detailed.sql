@@ -170,6 +170,7 @@ served_singly as (
         p.rate_id,
         t.currency,
         case
+            when t.plan is not null then 'plan'
             when t.call_no is not null then 'token'
             when r.pool is not null and r.timing_quality = 'ok' then 'gpu'
             when c.call_no is not null then 'gpu'
@@ -179,7 +180,8 @@ served_singly as (
         cast(sum(r.input_tokens) as bigint) as input_tokens,
         cast(sum(r.output_tokens) as bigint) as output_tokens,
         count(r.output_tokens) as known_output_count,
-        sum(t.token_cost) as token_cost
+        sum(t.token_cost) as token_cost,
+        sum(case when t.price_source in ('cache', 'plan') then t.listed_cost end) as listed_cost
     from called_singly as r
     left join times as i on r.quarter = i.quarter
     left join token_charges as t on r.call_no = t.call_no
@@ -192,6 +194,7 @@ served_singly as (
     group by
         r.cohort_id, i.time_number, r.caller, p.rate_id, t.currency,
         case
+            when t.plan is not null then 'plan'
             when t.call_no is not null then 'token'
             when r.pool is not null and r.timing_quality = 'ok' then 'gpu'
             when c.call_no is not null then 'gpu'
@@ -286,7 +289,8 @@ select
     cast(null as decimal(38, 0)) as decode_ps,
     cast(null as decimal(38, 0)) as prefill_gpu_ps,
     cast(null as decimal(38, 0)) as decode_gpu_ps,
-    cast(null as decimal(38, 9)) as token_cost
+    cast(null as decimal(38, 9)) as token_cost,
+    cast(null as decimal(38, 9)) as listed_cost
 from served
 where cohort_id not in (select s.cohort_id from singly as s)
 union all
@@ -305,7 +309,8 @@ select
     null as decode_ps,
     null as prefill_gpu_ps,
     null as decode_gpu_ps,
-    token_cost
+    token_cost,
+    listed_cost
 from served_singly
 union all
 select
@@ -323,7 +328,8 @@ select
     decode_ps,
     prefill_gpu_ps,
     decode_gpu_ps,
-    null as token_cost
+    null as token_cost,
+    null as listed_cost
 from charged
 union all
 select
@@ -341,7 +347,8 @@ select
     decode_ps,
     prefill_gpu_ps,
     decode_gpu_ps,
-    null as token_cost
+    null as token_cost,
+    null as listed_cost
 from charged_by_caller
 union all
 select
@@ -359,7 +366,8 @@ select
     decode_ps,
     prefill_gpu_ps,
     decode_gpu_ps,
-    null as token_cost
+    null as token_cost,
+    null as listed_cost
 from charged_at_edges
 order by
     cohort_id, time_number nulls last, caller nulls last, rate_id nulls last, basis,

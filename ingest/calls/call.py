@@ -19,7 +19,7 @@ from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
 from ingest.calls.request import request
 from ingest.calls.retries import RetryLink
 from ingest.calls.texts import texts
-from ingest.calls.timing import Phases, outside_notes, phases, refused
+from ingest.calls.timing import REPLAYED_TIMES, Phases, outside_notes, phases, refused
 from ingest.calls.tokens import Buckets
 from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
@@ -39,13 +39,6 @@ PAYER_COLUMNS = (
 AZURE_HOSTS = (".openai.azure.com", ".ai.azure.com", ".cognitiveservices.azure.com")
 """Where Azure serves models; a machine that is rented there has another name."""
 ORIGINS = frozenset({"production", "replay"})
-REPLAYED_TIMES = {
-    "started_at": None,
-    "first_token_at": None,
-    "ended_at": None,
-    "timing_source": "tokens",
-}
-"""An answer out of a cache was in service nowhere: it has its arrival, and no time on a GPU."""
 COST_CURRENCY = "USD"
 """The currency in which every convention that has a cost attribute defines it."""
 MAX_COST = Decimal(10) ** 9
@@ -61,7 +54,8 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     counted = counts(views, derivation, owns_wrapper=owns_wrapper)
     tokens = filled(tokens, counted, _request_end(views, ended, is_stream=parameters["stream"]))
     times = _times(views, ended, tokens, derivation.table).columns()
-    if any(view.part.is_replayed for view in views.own):
+    is_cache_hit = any(view.part.is_replayed for view in views.own)
+    if is_cache_hit:
         tokens, times = replayed(tokens), {**times, **REPLAYED_TIMES}
     missing = missing_note(
         tokens.input_tokens,
@@ -83,6 +77,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         attempt=None if link is None else link.attempt,
         retry_of=None if link is None else link.retry_of,
         response_id=_response_id(views),
+        is_cache_hit=is_cache_hit or None,
         trace_id=views.innermost.span.trace_id,
         span_id=views.innermost.span.span_id,
         parent_span_id=views.innermost.span.parent_span_id,

@@ -25,7 +25,7 @@ from ingest.calls.views import View, Views
 from ingest.config import Configuration
 from ingest.records import Call, Span
 
-DERIVATION_VERSION = 3
+DERIVATION_VERSION = 4
 """Another number derives the calls of every ledger again, from the spans that it holds."""
 
 

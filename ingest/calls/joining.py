@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ingest.calls.grouping import Rule
-from ingest.calls.timing import INSTANTS
+from ingest.calls.timing import INSTANTS, REPLAYED_TIMES
 from ingest.calls.tokens import Buckets
 from ingest.records import Call
 
@@ -42,6 +42,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
     innermost, outward_in = inward_out[0], inward_out[::-1]
     around = [view for view in inward_out if view.timing_source != "engine"] or inward_out
     failed = _failed(outward_in)
+    is_cache_hit = any(view.is_cache_hit for view in views)
     return replace(
         innermost,
         pairing=rule,
@@ -55,6 +56,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **_columns(failed or innermost, ("status", "error_type")),
         http_status=_first([failed or innermost, *inward_out], "http_status"),
         **_columns(_with(inward_out, "reported_cost"), _COST),
+        **(REPLAYED_TIMES if is_cache_hit else {}),
     )
 
 
@@ -86,8 +88,11 @@ def _with(views: Sequence[Call], column: str) -> Call:
 
 
 def _fullest(views: Sequence[Call]) -> Call:
-    """The view that reports most, then tells most of the five buckets; of equals the innermost."""
-    return max(views, key=_told_tokens)
+    """The view that reports most, then tells most of the five buckets; of equals the innermost.
+
+    Before all others comes one that knows that the answer was out of a cache: it used no token.
+    """
+    return max(views, key=lambda view: (view.is_cache_hit is True, _told_tokens(view)))
 
 
 def _told_tokens(view: Call) -> tuple[int, int]:

@@ -14,6 +14,13 @@ TimingQuality = Literal["ok", "invalid", "unknown"]
 
 INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
 """The columns of a call that are instants, in the order in which they happen."""
+REPLAYED_TIMES: Mapping[str, Any] = {
+    "started_at": None,
+    "first_token_at": None,
+    "ended_at": None,
+    "timing_source": "tokens",
+}
+"""An answer out of a cache was in service nowhere: it has its arrival, and no time on a GPU."""
 NS_PER_S = 1_000_000_000
 LATEST_AT = 2**62 - 1
 EARLIEST_AT = -LATEST_AT

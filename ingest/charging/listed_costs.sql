@@ -8,7 +8,8 @@ case
     else try_cast(tokens as decimal(12, 0)) * price
 end;
 
--- A call that was turned away (HTTP 4xx) without a token used none.
+-- A call that was turned away (HTTP 4xx) without a token used none. Of an answer out of a
+-- gateway's cache it is what the tokens that it repeats would cost.
 create or replace temp view listed_costs as
 with stale_days as (
     select
@@ -26,13 +27,17 @@ dated as (
         coalesce(r.started_at, r.arrived_at, r.ended_at) as priced_at,
         r.reported_cost,
         coalesce(r.reported_currency, 'USD') as reported_currency,
+        coalesce(r.is_cache_hit, false) as is_cache_hit,
         coalesce(r.http_status between 400 and 499, false) as is_refused,
         case when is_refused then 0 end as refused_tokens,
-        coalesce(r.uncached_input_tokens, refused_tokens) as uncached_input_tokens,
+        case
+            when is_cache_hit then r.reported_input_tokens
+            else coalesce(r.uncached_input_tokens, refused_tokens)
+        end as uncached_input_tokens,
         coalesce(r.cache_read_tokens, 0) as cache_read_tokens,
         coalesce(r.cache_write_tokens, 0) as cache_write_tokens,
         coalesce(
-            r.visible_output_tokens,
+            case when is_cache_hit then r.reported_output_tokens else r.visible_output_tokens end,
             case when c.operation = 'embeddings' then 0 else refused_tokens end
         ) as visible_output_tokens,
         coalesce(r.reasoning_tokens, 0) as reasoning_tokens
@@ -57,6 +62,7 @@ select
     u.priced_at,
     u.reported_cost,
     u.reported_currency,
+    u.is_cache_hit,
     w.currency,
     w.price_source,
     w.price_rule,

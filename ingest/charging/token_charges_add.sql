@@ -1,5 +1,6 @@
 -- The costs of the calls of stale days that have none yet: what the configuration's prices give,
--- else what the call reports itself, else what the catalogue's prices give.
+-- else what the call reports itself, else what the catalogue's prices give. An answer out of a
+-- gateway's cache costs nothing, in $currency where it has no list price.
 insert into token_charges by name
 with costs as (
     select
@@ -10,47 +11,63 @@ with costs as (
         listed_cost,
         reported_cost,
         currency as listed_currency,
-        price_source = 'configuration' and listed_cost is not null as is_configured,
         case
-            when is_configured or reported_cost is null then currency
-            else reported_currency
+            when is_cache_hit then 'cache'
+            when price_source = 'configuration' and listed_cost is not null then 'configuration'
+            when reported_cost is not null then 'reported'
+            else price_source
+        end as source,
+        case
+            when source = 'cache' then coalesce(currency, $currency)
+            when source = 'reported' then reported_currency
+            else currency
         end as currency,
         case
-            when is_configured or reported_cost is null then price_source
-            else 'reported'
-        end as price_source,
+            when source = 'cache' then 'an answer out of a gateway''s cache'
+            when source = 'reported' then 'cost as the call reports it'
+            else price_rule
+        end as price_rule,
         case
-            when is_configured or reported_cost is null then price_rule
-            else 'cost as the call reports it'
-        end as price_rule
+            when source = 'cache' then 0
+            when source = 'reported' then reported_cost
+            else listed_cost
+        end as own_cost
     from listed_costs
 ),
 
-chosen as (
+converted as (
     select
-        * exclude (reported_cost, is_configured),
+        c.*,
+        e.note,
+        coalesce(e.target, c.currency) as paid_currency,
         try_cast(
-            case when is_configured then listed_cost else coalesce(reported_cost, listed_cost) end
+            coalesce(try_cast(c.own_cost as decimal(18, 9)) * e.rate, c.own_cost)
             as decimal(18, 9)
-        ) as own_cost
-    from costs
+        ) as paid_cost,
+        try_cast(coalesce(c.listed_cost * e.rate, c.listed_cost) as decimal(18, 9)) as avoided_cost
+    from costs as c
+    left join exchange as e
+        on
+            c.currency = e.source
+            and c.priced_at >= e.since
+            and (e.until is null or c.priced_at < e.until)
 )
 
 select
-    c.call_no,
-    c.cohort_id,
-    c.partition_id,
-    try_cast(coalesce(c.own_cost * e.rate, c.own_cost) as decimal(18, 9)) as token_cost,
-    coalesce(e.target, c.currency) as currency,
-    c.price_source,
-    case when e.note is null then c.price_rule else c.price_rule || '; ' || e.note end
-        as price_rule,
-    try_cast(c.listed_cost as decimal(18, 9)) as listed_cost,
-    case when c.listed_cost is not null then c.listed_currency end as listed_currency
-from chosen as c
-left join exchange as e
-    on
-        c.currency = e.source
-        and c.priced_at >= e.since
-        and (e.until is null or c.priced_at < e.until)
-where try_cast(coalesce(c.own_cost * e.rate, c.own_cost) as decimal(18, 9)) is not null;
+    call_no,
+    cohort_id,
+    partition_id,
+    paid_cost as token_cost,
+    paid_currency as currency,
+    source as price_source,
+    case when note is null then price_rule else price_rule || '; ' || note end as price_rule,
+    case
+        when source = 'cache' then avoided_cost else try_cast(listed_cost as decimal(18, 9))
+    end as listed_cost,
+    case
+        when listed_cost is null then null
+        when source = 'cache' then paid_currency
+        else listed_currency
+    end as listed_currency
+from converted
+where paid_cost is not null;

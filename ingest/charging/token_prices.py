@@ -1,8 +1,8 @@
 """Calls that are priced by the token: what each cost, at the price in force at its time.
 
 Owns `token_charges`. Prices are, in this order, those of the configuration, the cost that the call
-itself reports, those of the public catalogue. Refuses to invent: a call whose model, tokens or
-time are not known has no row, and is shown as unpriced.
+itself reports, those of the public catalogue; an answer out of a gateway's cache costs 0. Refuses
+to invent: a call whose model, tokens or time are not known has no row, and is shown as unpriced.
 
 A price once given stays: a newer catalogue prices the calls that come after it, and the others
 only when the prices of the configuration change.
@@ -79,7 +79,8 @@ def price_stale_days(connection: Connection, configuration: Configuration) -> in
     _register(connection, "exchange", _exchange_rows(configuration), EXCHANGE_COLUMNS)
     connection.execute(statement("token_charges_forget"))
     connection.execute(statement("listed_costs"))
-    [(priced,)] = connection.execute(statement("token_charges_add")).fetchall()
+    added = connection.execute(statement("token_charges_add"), {"currency": configuration.currency})
+    [(priced,)] = added.fetchall()
     connection.execute(statement("token_partitions_settle"))
     connection.unregister("exchange")
     connection.unregister("price_windows")

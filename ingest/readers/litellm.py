@@ -192,6 +192,7 @@ def _from_cache(record: Mapping[str, Json]) -> dict[str, Any]:
     return {
         **buckets(input_tokens=0, output_tokens=0).columns(),
         **reported_cost(0),
+        "is_cache_hit": True,
         **instants(_instant(record, "startTime"), None, None),
         "reported_input_tokens": repeated[0],
         "reported_output_tokens": repeated[1],

@@ -21,7 +21,7 @@ from ingest.readers.native_columns import (
     TOTAL_COLUMNS,
     native_value,
 )
-from ingest.readers.native_tokens import token_columns
+from ingest.readers.native_tokens import replayed_columns, token_columns
 from ingest.readers.opening import opening
 from ingest.readers.reader import batches
 from ingest.readers.record_fields import record_of
@@ -87,6 +87,8 @@ def call_columns(record: Mapping[str, Json]) -> dict[str, Any]:
     if "retry_of" in given:
         given["retry_of"] = f"call_id:{given['retry_of']}"
     given |= token_columns(given)
+    if given.get("is_cache_hit"):
+        given |= replayed_columns(given)
     given = {key: item for key, item in given.items() if key not in TOTAL_COLUMNS}
     columns = {**_derived(given), **given, "timing_quality": _judged(given)}
     columns["tokens_note"] = _note(columns, _no_counts(record))

@@ -6,6 +6,7 @@ Owns the check that totals and buckets agree. Refuses a record in which they do 
 from collections.abc import Mapping
 from typing import Any
 
+from ingest.calls.timing import REPLAYED_TIMES
 from ingest.calls.tokens import buckets
 from ingest.readers.rejection import RecordError
 
@@ -35,6 +36,22 @@ def token_columns(given: Mapping[str, Any]) -> dict[str, Any]:
         total_tokens=given.get("reported_total_tokens"),
     )
     return {key: value for key, value in made.columns().items() if key not in given}
+
+
+def replayed_columns(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an answer out of a cache: what it repeats is kept, and nothing was used.
+
+    It was in service nowhere, so its arrival is the only instant it has.
+    """
+    told = {
+        f"reported_{total}": given.get(f"reported_{total}", _total(given, total, parts))
+        for total, parts in (("input_tokens", _INPUT), ("output_tokens", _OUTPUT))
+    }
+    used = dict.fromkeys((*_INPUT, *_OUTPUT)) | {_INPUT[0]: 0, _OUTPUT[0]: 0}
+    arrived_at = given.get("arrived_at", given.get("started_at"))
+    source = {"tokens_source": given.get("tokens_source", "estimated")}
+    totals = dict.fromkeys(("input_tokens", "output_tokens"))
+    return {**told, **used, **totals, **source, **REPLAYED_TIMES, "arrived_at": arrived_at}
 
 
 def _lacks_bucket(given: Mapping[str, Any], total: str, parts: tuple[str, ...]) -> bool:

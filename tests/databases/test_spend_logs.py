@@ -68,7 +68,7 @@ def test_an_answer_of_the_gateways_cache_costs_nothing_and_uses_no_gpu(
     costs = door.ledger.connection.sql(
         "select token_cost, price_source from token_charges"
     ).fetchall()
-    assert costs == [(Decimal(0), "reported")]
+    assert costs == [(Decimal(0), "cache")]
 
 
 def test_an_answer_of_the_cache_is_known_by_its_id_too(logs: Any, door: Any) -> None:
