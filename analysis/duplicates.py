@@ -5,12 +5,11 @@ saved. Refuses to save a call that may be answered otherwise each time: it is co
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.repetition import cut_notes, known_hashes, shown, spent_text
+from analysis.repetition import cut_notes, known_hashes, repeated_costs, shown, spent_text
 from analysis.reuse import NO_SOURCE, Requests, Whole, sources
 from analysis.selection import caller_values, read_cohorts, selected
 from analysis.sql import question_named, run_question
@@ -19,7 +18,6 @@ from analysis.window import Window
 from analysis.wording import counted
 from ingest.ledger import Connection, Ledger
 
-REPEATED_CALLS = "repeated_calls"
 INSTANTS = ("first_at", "last_at")
 LABELS = ("call_id", "endpoint", "team", "tenant", "model", "temperature", "seed")
 FIGURES = (
@@ -125,8 +123,7 @@ def _answer(
 
 def _groups(connection: Connection, marked: pl.DataFrame) -> pl.DataFrame:
     """One row a group with what it cost and what of that is saved, the dearest saving first."""
-    with _registered(connection, marked):
-        costs = run_question(connection, question_named("repeated_costs"))
+    costs = repeated_costs(connection, marked)
     facts = marked.group_by("group_no", maintain_order=True).agg(
         first_call_no=pl.col("call_no").first(),
         first_at=pl.col("begun_at").first(),
@@ -147,16 +144,6 @@ def _groups(connection: Connection, marked: pl.DataFrame) -> pl.DataFrame:
             nulls_last=True,
         )
     )  # fmt: skip
-
-
-@contextmanager
-def _registered(connection: Connection, marked: pl.DataFrame) -> Iterator[None]:
-    """The table `repeated_calls`: the calls of the groups, by number."""
-    connection.register(REPEATED_CALLS, marked.select("group_no", "call_no", "is_duplicate"))
-    try:
-        yield
-    finally:
-        connection.unregister(REPEATED_CALLS)
 
 
 def _labels(connection: Connection, groups: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,9 @@ from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.ledger import Connection
 
+REPEATED_CALLS = "repeated_calls"
+"""The table that `repeated_costs` reads."""
+
 HOW_TO_KNOW: Mapping[str, str] = {
     "calls": 'send prompts (gen_ai.input.messages) and set content to "hash" or "full"',
     "tool runs": (
@@ -53,6 +56,18 @@ def known_hashes(connection: Connection, window: Window) -> Mapping[str, Known]:
         connection, question_named("known_hashes"), since=window.since, until=window.until
     )
     return {row["kind"]: Known(**row) for row in rows.to_dicts()}
+
+
+def repeated_costs(connection: Connection, marked: pl.DataFrame) -> pl.DataFrame:
+    """What the groups of `marked` cost: columns `group_no`, `call_no` and `is_duplicate`.
+
+    Columns of the answer: docs/metrics/repeated_costs.md.
+    """
+    connection.register(REPEATED_CALLS, marked.select("group_no", "call_no", "is_duplicate"))
+    try:
+        return run_question(connection, question_named("repeated_costs"))
+    finally:
+        connection.unregister(REPEATED_CALLS)
 
 
 def known_values(

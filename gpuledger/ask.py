@@ -24,6 +24,8 @@ from analysis.loops import LOOP_FILTERS, loops
 from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.rejects import REJECT_FILTERS, rejects
+from analysis.retries import retries
+from analysis.tool_repeats import TOOL_FILTERS, tool_repeats
 from analysis.ttl import DEFAULT_TTL, parsed_ttl_ns
 from analysis.window import Window
 from gpuledger.asking import (
@@ -58,10 +60,12 @@ LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
     "loops": (loops, LOOP_FILTERS),
     "duplicates": (duplicates, FILTER_COLUMNS),
     "in_flight": (in_flight, FILTER_COLUMNS),
+    "retries": (retries, OPERATION_FILTERS),
+    "tool_repeats": (tool_repeats, TOOL_FILTERS),
 }
 """Questions that list rows, with what they may be filtered by."""
 
-CACHES = ("duplicates",)
+CACHES = ("duplicates", "tool_repeats")
 """Lists that ask for a cache, whose answers live for `--ttl`."""
 
 NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget")

@@ -11,6 +11,8 @@ from analysis.answer import Answer
 from analysis.duplicates import duplicates, in_flight
 from analysis.law import law
 from analysis.loops import loops
+from analysis.retries import retries
+from analysis.tool_repeats import tool_repeats
 from analysis.window import Window
 from ingest.config import load_configuration
 from ingest.ledger import Ledger
@@ -120,6 +122,27 @@ def test_the_planted_repeats_of_calls_are_found_and_no_other(
     found = question(sample_ledger, window=Window()).frame
     counts = found.group_by("endpoint").agg(pl.col("duplicate_count").sum())
     assert dict(counts.iter_rows()) == manifest["totals"]["repeats"][name]
+
+
+def test_the_planted_failures_are_found_by_reason_and_no_other(
+    sample_ledger: Ledger, manifest: dict[str, Any]
+) -> None:
+    found: dict[str, dict[str, int]] = {}
+    for row in retries(sample_ledger, window=Window()).frame.to_dicts():
+        found.setdefault(row["endpoint"], {})[row["reason"]] = row["attempt_count"]
+    assert found == manifest["totals"]["repeats"]["failed_attempts"]
+
+
+def test_the_planted_repeats_of_searches_and_tools_are_found_and_no_other(
+    sample_ledger: Ledger, manifest: dict[str, Any]
+) -> None:
+    totals = manifest["totals"]
+    found = tool_repeats(sample_ledger, window=Window()).frame
+    counts = dict(found.group_by("kind").agg(pl.col("repeat_count").sum()).iter_rows())
+    assert counts == {
+        "retrieval": totals["repeats"]["retrievals"]["/rag/answer"],
+        "tool": sum(loop["times"] - 1 for loop in totals["agent_loops"]),
+    }
 
 
 def test_equal_texts_have_equal_hashes(sample_ledger: Ledger, manifest: dict[str, Any]) -> None:

@@ -1,0 +1,49 @@
+"""Attempts that had to be made again: why, and what they cost.
+
+Owns the columns of `ask retries`. Refuses to list operations one by one: `ask operations` does.
+"""
+
+from collections.abc import Mapping
+
+from analysis.answer import Answer
+from analysis.operations import OPERATION_FILTERS
+from analysis.repetition import cut_notes, known_values, shown, spent_text
+from analysis.sql import question_named, run_question
+from analysis.window import Window
+from analysis.wording import counted
+from ingest.ledger import Ledger
+
+TRUNCATION_NOTE = "an answer that is cut off is a matter of max_tokens, not of retrying"
+
+
+def retries(
+    ledger: Ledger,
+    *,
+    window: Window,
+    where: Mapping[str, str | None] | None = None,
+    limit: int | None = None,
+) -> Answer:
+    """One row an endpoint, team, model and reason, the dearest first, at most `limit`.
+
+    GPU-seconds and cost are of the attempts that were made again, whoever read them. Columns:
+    docs/metrics/retries.md. An empty answer is an answer: nothing was tried again.
+    """
+    found = run_question(
+        ledger.connection,
+        question_named("retries"),
+        since=window.since,
+        until=window.until,
+        **known_values(where, OPERATION_FILTERS, "retries"),
+    )
+    if found.is_empty():
+        notes = ["no attempt was made again"]
+    else:
+        attempts = counted(int(found["attempt_count"].sum()), "attempt")
+        spent = spent_text(found, "gpu_seconds", "cost")
+        notes = [f"{attempts} in vain: {spent}", *cut_notes(found, limit)]
+    unpriced = int(found["unpriced_count"].sum())
+    if unpriced:
+        notes.append(f"without a price: {counted(unpriced, 'attempt')}")
+    if "truncation" in found["reason"].to_list():
+        notes.append(TRUNCATION_NOTE)
+    return Answer(frame=shown(found, limit, window, ()), notes=tuple(notes), window=window)
