@@ -39,24 +39,26 @@ class Groups:
 
         `values` are parameters of its own. Raises `NoDataError` where it has no row.
         """
-        rows = run_question(
-            connection,
-            question_named(name),
-            cohort_ids=self.cohorts["cohort_id"].to_list(),
-            group_numbers=self.cohorts["group_number"].to_list(),
-            quarters=self.times["quarter"].to_list(),
-            time_numbers=self.times["time_number"].to_list(),
-            caller=next((column for column in self.columns if column in CALLER_COLUMNS), None),
-            since=self.asked.since,
-            until=self.asked.until,
-            **caller_values(self.filters),
-            **values,
-        )
+        rows = run_question(connection, question_named(name), **self.values(), **values)
         if rows.is_empty():
             raise no_calls(connection, self.asked, self.filters)
-        return self._labelled(rows)
+        return self.labelled(rows)
 
-    def _labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def values(self) -> dict[str, Any]:
+        """What a question binds to find the calls and to number their groups, times, callers."""
+        return {
+            "cohort_ids": self.cohorts["cohort_id"].to_list(),
+            "group_numbers": self.cohorts["group_number"].to_list(),
+            "quarters": self.times["quarter"].to_list(),
+            "time_numbers": self.times["time_number"].to_list(),
+            "caller": next((column for column in self.columns if column in CALLER_COLUMNS), None),
+            "since": self.asked.since,
+            "until": self.asked.until,
+            **caller_values(self.filters),
+        }
+
+    def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """`rows` with the columns grouped by in place of their numbers."""
         by_cohort = _of_cohorts(self.columns)
         labels = self.cohorts.select("group_number", *by_cohort).unique("group_number")
         labelled = rows.join(labels, on="group_number", how="left")

@@ -5,6 +5,7 @@ field, a parameter that the header does not name, and a value that the file does
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -105,9 +106,22 @@ def all_questions(folder: str = "questions") -> list[Question]:
 
 def run_question(connection: Connection, question: Question, **values: Any) -> pl.DataFrame:
     """The rows of `question` with `values` bound; every parameter, and no other, has a value."""
+    _check_bound(question, values)
+    frame: pl.DataFrame = connection.sql(question.sql(), params=values).pl()
+    return frame
+
+
+def run_in_batches(
+    connection: Connection, question: Question, rows: int, **values: Any
+) -> Iterator[pl.DataFrame]:
+    """The rows of `question` in frames of about so many `rows`, as `run_question` binds it."""
+    _check_bound(question, values)
+    for batch in connection.sql(question.sql(), params=values).to_arrow_reader(rows):
+        yield pl.DataFrame(batch)
+
+
+def _check_bound(question: Question, values: Mapping[str, Any]) -> None:
     if set(values) != question.parameters:
         raise QuestionFileError(
             f"{question.name} binds {sorted(question.parameters)}, was given {sorted(values)}"
         )
-    frame: pl.DataFrame = connection.sql(question.sql(), params=values).pl()
-    return frame

@@ -23,6 +23,7 @@ from analysis.lengths import concentration, finish_reasons, length, limits
 from analysis.loops import LOOP_FILTERS, loops
 from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
+from analysis.prefix_cache import prefix_cache
 from analysis.rejects import REJECT_FILTERS, rejects
 from analysis.retries import retries
 from analysis.tool_repeats import TOOL_FILTERS, tool_repeats
@@ -50,6 +51,7 @@ GROUPED: Mapping[str, Callable[..., Answer]] = {
     "limits": limits,
     "finish_reasons": finish_reasons,
     "concentration": concentration,
+    "prefix_cache": prefix_cache,
 }
 """Questions that are answered by group."""
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "limits": "gpuledger ask limits --by COLUMN",
     "finish_reasons": "gpuledger ask finish_reasons --by COLUMN",
     "concentration": "gpuledger ask concentration --by COLUMN",
+    "prefix_cache": "gpuledger ask prefix_cache --by COLUMN",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",
