@@ -77,14 +77,14 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
 def _pairs(old: LawLines, new: LawLines, columns: Sequence[str]) -> Iterator[tuple[Row, Row, Row]]:
     """The priced lines: what both periods share of each, then its row of either."""
     keys = list(dict.fromkeys(["line", *columns, "pool", "basis", "currency"]))
-    before, after = (_by_key(found, keys) for found in (old, new))
+    before, after = (priced_rows(found, keys) for found in (old, new))
     for values in dict.fromkeys([*before, *after]):
         shared = dict(zip(keys, values, strict=True))
         yield shared, before.get(values, ABSENT), after.get(values, ABSENT)
 
 
-def _by_key(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
-    """The priced lines by their key, each with `p`, unrounded cost by GPU-seconds, and `idle`."""
+def priced_rows(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
+    """The priced lines by the values of `keys`, each with what `effects_of` wants, and `idle`."""
     rows = [
         row
         | {

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from analysis.anomalies import anomalies
 from analysis.answer import Answer
 from analysis.budget import BUDGET_FILTERS, budget
 from analysis.calls import ORDERS, calls
@@ -52,6 +53,7 @@ GROUPED: Mapping[str, Callable[..., Answer]] = {
     "finish_reasons": finish_reasons,
     "concentration": concentration,
     "prefix_cache": prefix_cache,
+    "anomalies": anomalies,
 }
 """Questions that are answered by group."""
 

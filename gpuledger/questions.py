@@ -77,6 +77,16 @@ BUDGET = {
 }
 """An answer of `law` beside each amount allowed."""
 
+ANOMALIES = {
+    "kind": "question",
+    "name": "anomalies",
+    "question": "Which days cost more or less than days like them, and which letter moved?",
+    "asked_with": "gpuledger ask anomalies --by COLUMN",
+    "grain": "a group and a stretch of unusual days",
+    "unit": "money; a score in standard deviations",
+}
+"""An answer of `law` by day, each day beside those like it."""
+
 
 @click.command()
 @format_option
@@ -91,6 +101,7 @@ def questions(output_format: Format) -> None:
         *[_row("question", one, COMMANDS[one.name]) for one in known if one.name in COMMANDS],
         EXPLAIN,
         BUDGET,
+        ANOMALIES,
         *[_row("part", one, PARTS.get(one.name)) for one in known if one.name not in COMMANDS],
         *[_row("check", one, CHECK_COMMAND) for one in all_questions("checks")],
     ]
