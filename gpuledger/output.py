@@ -1,7 +1,8 @@
 """A frame as a table, CSV or JSON on stdout, with the same cells in each.
 
 Owns stdout: data goes there and nothing else does. CSV and JSON carry every digit; a table rounds
-for the eye, and is cut into bands of columns where the terminal is too narrow for it.
+for the eye. Where a terminal is too narrow for it, it is cut into bands of columns, or becomes
+records, where it has many.
 """
 
 import csv
@@ -21,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.money import money_places, rounded, rounded_to_total, total
+from gpuledger.records import record_lines
 
 Format = Literal["table", "csv", "json"]
 Row = dict[str, Any]
@@ -33,6 +35,8 @@ COLUMN_GAP = 3
 MAX_CELL_WIDTH = 60
 """Of a terminal's table; longer texts are folded there, and nowhere else."""
 UNLIMITED_WIDTH = 100_000
+MOST_COLUMNS = 24
+"""Rows of more columns than these are read one by one, not compared: they become records."""
 
 _json_encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -86,7 +90,12 @@ def _write_table(frame: pl.DataFrame, title: str | None) -> None:
     widths = {
         name: min(max(map(len, [name, *cells])), widest_cell) for name, cells in texts.items()
     }
-    for number, band in enumerate(column_bands(frame, widths, console.width)):
+    bands = column_bands(frame, widths, console.width)
+    if len(bands) > 1 and frame.width > MOST_COLUMNS:
+        lines = record_lines(texts, console.width, widest_cell)
+        click.echo("\n".join([*([title] if title else []), *lines]))
+        return
+    for number, band in enumerate(bands):
         table = Table(box=box.SIMPLE_HEAD, title_justify="left", header_style="bold")
         table.title = title if number == 0 else None
         for name in band:
