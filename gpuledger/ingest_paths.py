@@ -31,6 +31,7 @@ from ingest.deliver import Progress as Advance
 from ingest.errors import ConfigurationError, LedgerError
 from ingest.files import Source
 from ingest.ledger import open_for_writing
+from ingest.memory import frugal
 from ingest.readers import reader_named
 from ingest.readers.mapping_file import RowMapping, is_row_mapping, mapping_of
 
@@ -132,6 +133,7 @@ def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
     configuration: Configuration,
 ) -> int:
     """Take files, folders, globs, `-` or databases into the ledger; a second run adds nothing."""
+    configuration = frugal(configuration)
     if content is not None:
         configuration = msgspec.structs.replace(configuration, content=content)
     addresses = [path for path in paths if is_database_address(path)]

@@ -1,11 +1,12 @@
-"""The path of one delivery: a source through its reader into the ledger, all of it or nothing.
+"""The path of one delivery: a source through its reader, and then part by part into the ledger.
 
-Owns the order of things and the transaction around them. Refuses to hold more of a source than a
-batch, and to commit half of one: a crash or an interrupt leaves the ledger as it was.
+Owns the order of things and the transaction around each part. Refuses to take anything of a source
+that cannot be read to its end, and to hold more of it than a part. After a crash or an interrupt
+the ledger has whole parts, and delivering again adds the others.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,13 +18,14 @@ from ingest.charging import charge
 from ingest.config import Configuration
 from ingest.files import RefusedSourceError, Source, open_sources
 from ingest.files.beside import beside_data
+from ingest.hold import PART_RECORDS, Hold
 from ingest.ledger import Ledger
 from ingest.readers import reader_dated, reader_named, recognise
 from ingest.readers.mapped_files import MappedFile
 from ingest.readers.mapping_file import RowMapping
 from ingest.readers.other_format import read_as
 from ingest.readers.reader import Reader
-from ingest.redact import Redaction
+from ingest.rows import RowMaker, Rows
 from ingest.stage import Stage
 from ingest.store.deliveries import (
     Delivery,
@@ -40,6 +42,9 @@ Progress = Callable[[Source], None]
 
 Clock = Callable[[], int]
 """Gives the present, nanoseconds since 1970."""
+
+Delivered = tuple[int, DeliveryCounts]
+"""The number of a delivery, and what became of its records."""
 
 MAP_FACT = "map_digest"
 """The ledger's fact that tells with which rules and which `[map]` its calls were derived."""
@@ -73,7 +78,7 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
 ) -> list[DeliveryResult]:
     """What became of each source under `paths`; one that cannot be read does not stop the others.
 
-    Each source is a transaction of its own. Afterwards what they touched is charged again.
+    Afterwards what they touched is charged again.
     `map_override` takes the place of the configured `[map]` for these sources alone; `mapping`
     reads each of them as rows, whatever it looks like. `scraped_at`, nanoseconds since 1970, dates
     the samples of an engine that nothing else dates. Raises the error of `reader_named` for an
@@ -88,9 +93,9 @@ def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few c
     if map_override is not None:
         terms = msgspec.structs.replace(configuration, map=dict(map_override))
 
-    def take(source: Source, reader: Reader) -> DeliveryCounts:
+    def take(source: Source, reader: Reader) -> Delivered:
         dated = reader if scraped_at is None else reader_dated(reader, scraped_at)
-        return deliver(ledger, source, dated, terms, progress, clock=clock)
+        return _deliver(ledger, source, dated, terms, progress, clock)
 
     results = [
         _skipped_if_beside(_result(ledger, opened, reader, take), paths)
@@ -104,7 +109,7 @@ def _result(
     ledger: Ledger,
     opened: Source | RefusedSourceError,
     reader: Reader | None,
-    take: Callable[[Source, Reader], DeliveryCounts],
+    take: Callable[[Source, Reader], Delivered],
 ) -> DeliveryResult:
     name = None if reader is None else reader.name
     if isinstance(opened, RefusedSourceError):
@@ -112,7 +117,7 @@ def _result(
     try:
         reader = reader or recognise(opened)
         name = reader.name
-        counts = take(opened, reader)
+        delivery_id, counts = take(opened, reader)
     except RefusedSourceError as error:
         return DeliveryResult(
             source=opened.name,
@@ -120,7 +125,7 @@ def _result(
             error=error.found,
             is_companion=error.is_companion,
         )
-    reasons = reject_reasons(ledger.connection) if counts.rejected else []
+    reasons = reject_reasons(ledger.connection, delivery_id) if counts.rejected else []
     return DeliveryResult(
         source=opened.name, format_name=name, counts=counts, reject_reasons=tuple(reasons)
     )
@@ -146,25 +151,54 @@ def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument
 ) -> DeliveryCounts:
     """How many records of `source` were read, new, duplicate and rejected, once all are stored.
 
-    One transaction; charges are marked stale and not computed. Raises `UnreadableSourceError`
-    where the source turns out to be damaged, and then takes nothing of it.
+    Charges are marked stale and not computed. Raises `UnreadableSourceError` where the source turns
+    out to be damaged, and then takes nothing of it.
     """
-    with ledger.transaction() as connection:
+    return _deliver(ledger, source, reader, configuration, progress, clock)[1]
+
+
+def _deliver(  # noqa: PLR0913, PLR0917 - the parts of a delivery
+    ledger: Ledger,
+    source: Source,
+    reader: Reader,
+    configuration: Configuration,
+    progress: Progress | None,
+    clock: Clock,
+) -> Delivered:
+    maker = RowMaker(ledger.connection, configuration)
+    with Hold(maker.none(), ledger.path) as hold:
+        for batch in read_as(reader, source):
+            hold.add(maker.rows(batch))
+            if progress is not None:
+                progress(source)
         delivery = Delivery(
-            delivery_id=next_delivery_id(connection),
-            source=Redaction(configuration).text(source.name),
+            delivery_id=0,
+            source=maker.text(source.name),
             format_name=reader.name,
             checksum=source.checksum,
             delivered_at=clock(),
         )
-        stage = Stage(connection, delivery.delivery_id, configuration)
-        for batch in read_as(reader, source):
-            stage.take(batch)
-            if progress is not None:
-                progress(source)
-        counts = stage.settle()
-        keep_delivery(connection, delivery, counts)
-    return counts
+        told = DeliveryCounts(ignored=maker.ignored_count, masked=maker.masked)
+        return _take_parts(ledger, hold.parts(), delivery, told, configuration)
+
+
+def _take_parts(
+    ledger: Ledger,
+    parts: Iterable[Rows],
+    delivery: Delivery,
+    counts: DeliveryCounts,
+    configuration: Configuration,
+) -> Delivered:
+    """Take each part in a transaction with the counts so far; the first gives the number."""
+    for rows in parts:
+        with ledger.transaction() as connection:
+            if not delivery.delivery_id:
+                delivery = replace(delivery, delivery_id=next_delivery_id(connection))
+            stage = Stage(connection, delivery.delivery_id, configuration)
+            stage.take(rows)
+            counts += stage.settle()
+            keep_delivery(connection, delivery, counts)
+    return delivery.delivery_id, counts
 
 
 def is_mapped(ledger: Ledger, configuration: Configuration) -> bool:
@@ -173,12 +207,20 @@ def is_mapped(ledger: Ledger, configuration: Configuration) -> bool:
 
 
 def derive_again(ledger: Ledger, configuration: Configuration) -> None:
-    """Derive the calls of every trace of the ledger again, as `configuration` maps them now."""
-    with ledger.transaction() as connection:
-        stage = Stage(connection, next_delivery_id(connection) - 1, configuration)
-        connection.execute(statement("traces_touch_all"))
-        stage.settle()
-        ledger.set_fact(MAP_FACT, _map_digest(configuration))
+    """Derive the calls of every trace of the ledger again, as `configuration` maps them now.
+
+    Part by part: after an interruption the ledger is not mapped, and all are derived again.
+    """
+    connection = ledger.connection
+    connection.execute(statement("traces_plan"), {"part_spans": PART_RECORDS})
+    parts = connection.execute("select distinct part_no from planned_traces order by 1").fetchall()
+    for (part_no,) in parts:
+        with ledger.transaction():
+            stage = Stage(connection, next_delivery_id(connection) - 1, configuration)
+            connection.execute(statement("traces_touch"), {"part_no": part_no})
+            stage.settle()
+    connection.execute("drop table planned_traces")
+    ledger.set_fact(MAP_FACT, _map_digest(configuration))
 
 
 def _map_digest(configuration: Configuration) -> str:

@@ -114,6 +114,18 @@ def open_for_writing(
     return ledger
 
 
+def open_scratch(beside: Path | None, *, memory_limit: str) -> Connection:
+    """A database of its own for rows on their way; what exceeds the limit is on the disk.
+
+    The room is next to the ledger at `beside`, where that is a file, and freed when the connection
+    is closed; what a crash left there goes with the next one.
+    """
+    connection = _connect(None, is_writable=True, memory_limit=memory_limit, wait_s=0)
+    if beside is not None:
+        connection.execute("set temp_directory = $folder", {"folder": f"{beside}.tmp"})
+    return connection
+
+
 def open_for_reading(
     path: Path, *, memory_limit: str | None = None, wait_s: float = LOCK_WAIT_S
 ) -> Ledger:

@@ -13,20 +13,15 @@ from ingest.calls.derive import derive_trace
 from ingest.charging import mark_stale
 from ingest.config import Configuration
 from ingest.ledger import Connection
-from ingest.records import Batch, Reject, Span
+from ingest.records import Span
 from ingest.redact import Redaction
-from ingest.store.calls import CallStage
-from ingest.store.deliveries import DeliveryCounts, keep_rejects, rejects_table
+from ingest.rows import Rows
+from ingest.store.calls import CallStage, CallTables
+from ingest.store.deliveries import DeliveryCounts, keep_rejects
 from ingest.store.derived import stage_derived
 from ingest.store.links import merge_linked_calls
-from ingest.store.samples import merge_samples, stage_sample_table, stage_samples
-from ingest.store.spans import (
-    digest_key,
-    merge_spans,
-    spans_of_touched_traces,
-    stage_span_table,
-    stage_spans,
-)
+from ingest.store.samples import merge_samples, stage_sample_table
+from ingest.store.spans import merge_spans, spans_of_touched_traces, stage_span_table
 from ingest.store.statements import statement
 
 TOUCHED_CALLS = "touched_calls"
@@ -44,33 +39,18 @@ class Stage:
         self._delivery_id = delivery_id
         self._configuration = configuration
         self._redaction = Redaction(configuration)
-        self._key = digest_key(configuration)
         self._calls = CallStage(connection, delivery_id)
         self._rejected_count = 0
         self._ignored_count = 0
 
-    def take(self, batch: Batch) -> None:
-        """Put the records of `batch` beside the ledger, its rejects into it."""
-        clean = self._redaction.spans(batch.spans)
-        rejects = stage_spans(
-            self._connection,
-            self._redaction.weighed(batch.spans, clean),
-            clean,
-            delivery_id=self._delivery_id,
-            key=self._key,
-        )
-        calls = self._redaction.calls(batch.calls)
-        rejects += self._calls.add(calls, is_derived=False)
-        rejects += self._stage_samples(batch)
-        rejects = list(self._redaction.rejects([*rejects, *batch.rejects]))
-        self._keep(rejects_table(rejects), batch.ignored_count)
+    def take(self, rows: Rows) -> None:
+        """Put `rows` beside the ledger, its rejects into it."""
+        self._calls.put(CallTables(rows.calls, rows.cohorts))
+        stage_sample_table(self._connection, rows.samples, delivery_id=self._delivery_id)
+        self.take_spans(rows.spans, rows.rejects, 0)
 
-    def _stage_samples(self, batch: Batch) -> list[Reject]:
-        samples = self._redaction.samples(batch.samples)
-        return stage_samples(self._connection, samples, delivery_id=self._delivery_id)
-
-    def take_rows(self, spans: pa.Table, rejects: pa.Table, ignored_count: int = 0) -> None:
-        """Put rows beside the ledger that were made, and redacted, when they were received."""
+    def take_spans(self, spans: pa.Table, rejects: pa.Table, ignored_count: int) -> None:
+        """Put rows of `SPAN_SCHEMA` beside the ledger that were made when they were received."""
         stage_span_table(self._connection, spans, delivery_id=self._delivery_id)
         self._keep(rejects, ignored_count)
 
@@ -103,7 +83,6 @@ class Stage:
             rejected=self._rejected_count,
             conflict=spans.conflict + calls.conflict + samples.conflict,
             ignored=self._ignored_count,
-            masked=self._redaction.masked,
         )
 
     def _derive(self, traces: Sequence[Sequence[Span]]) -> None:

@@ -5,11 +5,11 @@ a partition: one replica's day is the least that can be charged, and where a poo
 and of unknown replica on one day, that pool's day.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from ingest.charging.partitions import Partition
+from ingest.memory import limit_bytes
 
 BYTES_PER_CALL = 400
 """Peak memory of one call while its chunk is charged: columns read, pieces, instants, charges."""
@@ -18,30 +18,13 @@ MEMORY_SHARE = 4
 MAX_PARTITIONS = 30_000
 """A block of a chunk is named by 16 bits, which sort fastest; a partition may have two blocks."""
 
-UNIT_BYTES = {
-    "": 1,
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KIB": 2**10,
-    "MIB": 2**20,
-    "GIB": 2**30,
-    "TIB": 2**40,
-}
-
 
 def calls_per_chunk(memory_limit: str) -> int:
     """How many calls may be charged at once under a limit such as "4GB"; at least 100,000.
 
     Raises `ValueError` where `memory_limit` is no number with a unit of bytes.
     """
-    found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", memory_limit.strip())
-    if found is None or found.group(2).upper() not in UNIT_BYTES:
-        raise ValueError(f"{memory_limit!r} is no amount of memory; write for example 4GB")
-    limit = float(found.group(1)) * UNIT_BYTES[found.group(2).upper()]
-    return max(100_000, int(limit / MEMORY_SHARE / BYTES_PER_CALL))
+    return max(100_000, int(limit_bytes(memory_limit) / MEMORY_SHARE / BYTES_PER_CALL))
 
 
 def plan_chunks(

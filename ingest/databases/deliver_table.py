@@ -6,8 +6,8 @@ others where they are no more what was read.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from ingest.ledger import Ledger
 from ingest.readers.reader import MAX_BATCH_CHARACTERS
 from ingest.readers.rejection import rejected
 from ingest.records import Batch, Call, Reject
+from ingest.rows import RowMaker
 from ingest.stage import Stage
 from ingest.store.deliveries import (
     Delivery,
@@ -54,9 +55,7 @@ class TableDelivery:
     configuration: Configuration
     clock: Callable[[], int]
     progress: Progress | None = None
-    counts: DeliveryCounts = field(
-        default_factory=lambda: DeliveryCounts(read=0, new=0, duplicate=0, rejected=0, conflict=0)
-    )
+    counts: DeliveryCounts = field(default_factory=DeliveryCounts)
     reasons: dict[str, RejectReason] = field(default_factory=dict)
     _measures: Measures = field(init=False)
     _memory: Memory = field(init=False)
@@ -183,13 +182,14 @@ class TableDelivery:
         digest = hashlib.sha256()
         with self.ledger.transaction() as connection:
             delivery_id = next_delivery_id(connection)
+            maker = RowMaker(connection, self.configuration)
             stage = Stage(connection, delivery_id, self.configuration)
             for batch, records in self._batches(rows):
                 for row in batch:
                     digest.update(repr(row).encode("utf-8", "surrogatepass"))
                 total = total.plus(tally(batch, self.reading.columns, self._measures))
-                stage.take(records)
-            counts = stage.settle()
+                stage.take(maker.rows(records))
+            counts = stage.settle() + DeliveryCounts(masked=maker.masked)
             delivery = Delivery(
                 delivery_id=delivery_id,
                 source=self.source,
@@ -199,7 +199,7 @@ class TableDelivery:
             )
             keep_delivery(connection, delivery, counts)
             self._remember(keep(self._memory, total))
-        self._count(counts)
+        self._count(delivery_id, counts)
         return total
 
     def _batches(self, rows: Iterable[Row]) -> Iterator[tuple[list[Row], Batch]]:
@@ -229,11 +229,13 @@ class TableDelivery:
         except ValueError as error:
             return rejected(self.reading.position(row), error, row)
 
-    def _count(self, counts: DeliveryCounts) -> None:
-        self.counts = _together(self.counts, counts)
+    def _count(self, delivery_id: int, counts: DeliveryCounts) -> None:
+        self.counts += counts
         if self.progress is not None:
             self.progress(self.source, self.counts)
-        for found in reject_reasons(self.ledger.connection) if counts.rejected else []:
+        if not counts.rejected:
+            return
+        for found in reject_reasons(self.ledger.connection, delivery_id):
             before = self.reasons.get(found.reason)
             count = found.count + (0 if before is None else before.count)
             self.reasons[found.reason] = replace(before or found, count=count)
@@ -258,18 +260,3 @@ class TableDelivery:
                 f'say [table] namespace = "{namespace}", if they are others give them a name of '
                 "their own there",
             )
-
-
-def _together(first: DeliveryCounts, second: DeliveryCounts) -> DeliveryCounts:
-    """The counts of two deliveries as those of one."""
-    names = [each.name for each in fields(DeliveryCounts)]
-    return DeliveryCounts(
-        **{name: _plus(getattr(first, name), getattr(second, name)) for name in names}
-    )
-
-
-def _plus(first: Any, second: Any) -> Any:
-    """The sum of two counts, or of each of several by name."""
-    if isinstance(first, Mapping):
-        return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
-    return first + second

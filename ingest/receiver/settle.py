@@ -139,7 +139,7 @@ def _deliver(ledger: Ledger, arrivals: Sequence[Arrival], configuration: Configu
     stage = Stage(connection, delivery.delivery_id, configuration)
     for arrival in arrivals:
         is_of_samples = arrival.format_name in SAMPLE_FORMATS
-        take = stage.take_samples if is_of_samples else stage.take_rows
+        take = stage.take_samples if is_of_samples else stage.take_spans
         take(*unpacked(arrival.content))
     counts = stage.settle()
     keep_delivery(connection, delivery, counts)

@@ -28,7 +28,10 @@ REMEMBERED_COHORTS = 100_000
 """Cohorts that a delivery remembers having staged; beyond, it begins to remember anew."""
 
 TEXTS = ("prompt", "completion")
-COMPUTED = ("call_id", "delivery_id", "fullness", "digest", "cohort_digest", "is_derived")
+COMPUTED = ("call_id", "fullness", "digest")
+OF_THE_LEDGER = ("call_no", "cohort_id", "delivery_id", "input_tokens", "output_tokens")
+OF_A_COHORT = ("cohort_id", "pool", "pool_from", "pool_until")
+"""Columns that the ledger fills in when a call, or a cohort, enters it."""
 
 
 def call_id_of(identity: str) -> str:
@@ -38,30 +41,44 @@ def call_id_of(identity: str) -> str:
     return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-@dataclass(slots=True)
-class CallStage:
-    """Puts the calls of one delivery beside the ledger, in columns that the ledger itself names."""
+@dataclass(frozen=True, slots=True)
+class CallTables:
+    """Calls as rows, and the cohorts among theirs that had not been met before."""
 
-    connection: Connection
-    delivery_id: int
-    _schema: pa.Schema = field(init=False)
-    _cohort_schema: pa.Schema = field(init=False)
-    _facts_of: Callable[[Call], Row] = field(init=False)
-    _texts_of: Callable[[Call], Row] = field(init=False, default=attrgetter(*TEXTS))
-    _dimensions_of: Callable[[Call], Row] = field(init=False)
-    _cohorts: dict[Row, str] = field(init=False, default_factory=dict)
+    calls: pa.Table
+    cohorts: pa.Table
 
-    def __post_init__(self) -> None:
-        staged = self.connection.sql("select * from staged_calls").limit(0).to_arrow_table().schema
-        facts = [name for name in staged.names if name not in (*COMPUTED, *TEXTS)]
-        self._schema = pa.schema([staged.field(name) for name in (*facts, *TEXTS, *COMPUTED)])
-        self._facts_of = attrgetter(*facts)
-        cohorts = self.connection.sql("select * from staged_cohorts").limit(0).to_arrow_table()
-        self._cohort_schema = cohorts.schema
-        self._dimensions_of = attrgetter(*[n for n in cohorts.schema.names if n != "digest"])
 
-    def add(self, calls: Sequence[Call], *, is_derived: bool) -> list[Reject]:
-        """Stage `calls`; those that the ledger cannot hold come back as rejects."""
+class CallRows:
+    """Makes rows of calls, in columns that the ledger itself names; each cohort's row comes once.
+
+    The connection is read when the object is made, and not kept.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        known, texts, cohorts = (
+            connection.table(name).limit(0).to_arrow_table().schema
+            for name in ("call_rows", "contents", "cohorts")
+        )
+        facts = [name for name in known.names if name not in (*COMPUTED, *OF_THE_LEDGER)]
+        self._schema = pa.schema(
+            [
+                *(known.field(name) for name in facts),
+                *(texts.field(name) for name in TEXTS),
+                *(known.field(name) for name in ("call_id", "fullness", "digest")),
+                pa.field("cohort_digest", pa.string()),
+                pa.field("is_derived", pa.bool_()),
+            ]
+        )
+        dimensions = [name for name in cohorts.names if name not in (*OF_A_COHORT, "digest")]
+        self._cohort_schema = pa.schema([cohorts.field(name) for name in (*dimensions, "digest")])
+        self._facts_of: Callable[[Call], Row] = attrgetter(*facts)
+        self._texts_of: Callable[[Call], Row] = attrgetter(*TEXTS)
+        self._dimensions_of: Callable[[Call], Row] = attrgetter(*dimensions)
+        self._cohorts: dict[Row, str] = {}
+
+    def tables(self, calls: Sequence[Call], *, is_derived: bool) -> tuple[CallTables, list[Reject]]:
+        """`calls` as rows; those that the ledger cannot hold come back as rejects."""
         rows: list[Row] = []
         kept: list[Call] = []
         cohorts: list[Row] = []
@@ -73,11 +90,8 @@ class CallStage:
             except (orjson.JSONEncodeError, InvalidOperation) as error:
                 rejects.append(_reject(call, f"it holds a value that cannot be kept: {error}"))
         table, unfit = fitting_table(rows, self._schema)
-        append(self.connection, statement("calls_append"), table)
-        if cohorts:
-            found = arrow_table(cohorts, self._cohort_schema)
-            append(self.connection, statement("cohorts_append"), found)
-        return rejects + [_reject(kept[row.index], row.reason) for row in unfit]
+        rejects += [_reject(kept[row.index], row.reason) for row in unfit]
+        return CallTables(table, arrow_table(cohorts, self._cohort_schema)), rejects
 
     def _row(self, call: Call, cohorts: list[Row], is_derived: bool) -> Row:
         if call.reported_cost is not None:
@@ -96,7 +110,6 @@ class CallStage:
             *facts,
             *self._texts_of(call),
             call_id_of(call.identity),
-            self.delivery_id,
             len(said) - said.count(None),
             f"{_usage_tokens(call):012x}{content.hexdigest()}",
             cohort,
@@ -110,6 +123,31 @@ class CallStage:
         self._cohorts[dimensions] = digest
         cohorts.append((*dimensions, digest))
         return digest
+
+
+@dataclass(slots=True)
+class CallStage:
+    """Puts the calls of one delivery beside the ledger."""
+
+    connection: Connection
+    delivery_id: int
+    _rows: CallRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rows = CallRows(self.connection)
+
+    def add(self, calls: Sequence[Call], *, is_derived: bool) -> list[Reject]:
+        """Stage `calls`; those that the ledger cannot hold come back as rejects."""
+        tables, rejects = self._rows.tables(calls, is_derived=is_derived)
+        self.put(tables)
+        return rejects
+
+    def put(self, tables: CallTables) -> None:
+        """Stage rows of calls that were made before."""
+        delivery = {"delivery_id": self.delivery_id}
+        append(self.connection, statement("calls_append"), tables.calls, delivery)
+        if tables.cohorts.num_rows:
+            append(self.connection, statement("cohorts_append"), tables.cohorts)
 
 
 def _usage_tokens(call: Call) -> int:

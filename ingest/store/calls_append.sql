@@ -1,3 +1,6 @@
 -- Calls of one batch join the others that wait.
 insert into staged_calls by name
-select * from arriving;
+select
+    *,
+    cast($delivery_id as bigint) as delivery_id
+from arriving;

@@ -4,6 +4,7 @@ Owns the counts and their identity, read = new + duplicate + rejected. Refuses a
 position and reason.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,13 +31,25 @@ class DeliveryCounts:
     `masked` texts in which a mask found something, by mask.
     """
 
-    read: int
-    new: int
-    duplicate: int
-    rejected: int
-    conflict: int
+    read: int = 0
+    new: int = 0
+    duplicate: int = 0
+    rejected: int = 0
+    conflict: int = 0
     ignored: int = 0
     masked: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: "DeliveryCounts") -> "DeliveryCounts":
+        """The counts of two deliveries as those of one."""
+        return DeliveryCounts(
+            read=self.read + other.read,
+            new=self.new + other.new,
+            duplicate=self.duplicate + other.duplicate,
+            rejected=self.rejected + other.rejected,
+            conflict=self.conflict + other.conflict,
+            ignored=self.ignored + other.ignored,
+            masked=dict(Counter(self.masked) + Counter(other.masked)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,7 @@ def keep_rejects(connection: Connection, delivery_id: int, table: pa.Table) -> N
 
 
 def keep_delivery(connection: Connection, delivery: Delivery, counts: DeliveryCounts) -> None:
-    """Store the delivery itself."""
+    """Store the delivery itself, in place of what was stored of it before."""
     connection.execute(
         statement("deliveries_insert"),
         {
@@ -107,9 +120,10 @@ def keep_delivery(connection: Connection, delivery: Delivery, counts: DeliveryCo
     )
 
 
-def reject_reasons(connection: Connection) -> list[RejectReason]:
-    """The reasons of the latest delivery's rejects, the most frequent first, ten at most."""
-    rows = connection.execute(statement("rejects_by_reason")).fetchall()
+def reject_reasons(connection: Connection, delivery_id: int) -> list[RejectReason]:
+    """The reasons of a delivery's rejects, the most frequent first, ten at most."""
+    terms = {"delivery_id": delivery_id}
+    rows = connection.execute(statement("rejects_by_reason"), terms).fetchall()
     return [RejectReason(str(reason), int(count), str(first)) for reason, count, first in rows]
 
 

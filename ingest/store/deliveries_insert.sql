@@ -1,5 +1,5 @@
--- One delivery and what became of its records.
-insert into deliveries (
+-- One delivery and what became of its records, in place of what was said of it before.
+insert or replace into deliveries (
     delivery_id,
     source,
     format,

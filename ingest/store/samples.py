@@ -34,15 +34,6 @@ SAMPLE_COLUMNS: dict[str, pa.DataType] = {
 SAMPLE_SCHEMA = pa.schema(SAMPLE_COLUMNS)
 
 
-def stage_samples(
-    connection: Connection, samples: Sequence[Sample], *, delivery_id: int
-) -> list[Reject]:
-    """Put `samples` beside the ledger; what could not be put."""
-    table, rejects = sample_table(samples)
-    stage_sample_table(connection, table, delivery_id=delivery_id)
-    return rejects
-
-
 def stage_sample_table(connection: Connection, table: pa.Table, *, delivery_id: int) -> None:
     """Put the rows of `table`, as `sample_table` makes it, beside the ledger."""
     if table.num_rows:

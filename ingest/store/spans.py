@@ -52,23 +52,6 @@ def digest_key(configuration: Configuration) -> bytes:
     return (configuration.hash_key or "").encode()[:MAX_KEY_BYTES]
 
 
-def stage_spans(
-    connection: Connection,
-    spans: Sequence[Span],
-    stored: Sequence[Span],
-    *,
-    delivery_id: int,
-    key: bytes,
-) -> list[Reject]:
-    """Put `stored` beside the ledger, weighed by `spans` as received; what could not be put.
-
-    The two sequences are parallel, as `span_table` takes them.
-    """
-    table, rejects = span_table(spans, stored, key=key)
-    stage_span_table(connection, table, delivery_id=delivery_id)
-    return rejects
-
-
 def stage_span_table(connection: Connection, table: pa.Table, *, delivery_id: int) -> None:
     """Put the rows of `table`, as `span_table` makes it, beside the ledger."""
     append(connection, statement("spans_append"), table, {"delivery_id": delivery_id})

@@ -10,7 +10,7 @@ from ingest.ledger import Ledger
 from ingest.records import Call, Span
 from ingest.store.calls import CallStage, call_id_of, merge_calls
 from ingest.store.deliveries import MergeCounts
-from ingest.store.spans import merge_spans, spans_of_touched_traces, stage_spans
+from ingest.store.spans import merge_spans, span_table, spans_of_touched_traces, stage_span_table
 from ingest.store.statements import statement
 
 TRACE = "a" * 32
@@ -27,7 +27,8 @@ def merged(
     connection = ledger.connection
     connection.execute(statement("stage"))
     stage = CallStage(connection, 1)
-    stage_spans(connection, spans, spans, delivery_id=1, key=b"")
+    table, _ = span_table(spans, spans, key=b"")
+    stage_span_table(connection, table, delivery_id=1)
     merge_spans(connection)
     assert not stage.add(calls, is_derived=False)
     for _ in spans_of_touched_traces(connection):

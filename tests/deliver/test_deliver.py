@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingest import hold
 from ingest.charging import charge
 from ingest.config import Configuration, Pool
 from ingest.deliver import DeliveryCounts, deliver, derive_again
@@ -197,15 +198,17 @@ def records() -> st.SearchStrategy[Call]:
     given_spans=st.lists(versions(), max_size=8),
     given_calls=st.lists(records(), max_size=4),
 )
-def test_any_order_splitting_and_repetition_gives_the_same_ledger(
+def test_any_order_splitting_and_repetition_gives_the_same_ledger(  # noqa: PLR0917 - fixtures
     data: st.DataObject,
     given_spans: list[Span],
     given_calls: list[Call],
     source: Source,
     reader_of: MakeReader,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ledgers = []
     for is_shuffled in (False, True):
+        monkeypatch.setattr(hold, "PART_RECORDS", data.draw(st.sampled_from([2, 8_000])))
         everything: list[Span | Call] = [*given_spans, *given_calls]
         if is_shuffled:
             repeated = data.draw(

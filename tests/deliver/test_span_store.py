@@ -9,7 +9,7 @@ from ingest.ledger import Ledger
 from ingest.records import Span, SpanEvent
 from ingest.store import spans as span_store
 from ingest.store.deliveries import MergeCounts
-from ingest.store.spans import merge_spans, spans_of_touched_traces, stage_spans
+from ingest.store.spans import merge_spans, span_table, spans_of_touched_traces, stage_span_table
 from ingest.store.statements import statement
 
 TRACE = "a" * 32
@@ -28,7 +28,8 @@ def span(span_id: str = "1" * 16, **fields: Any) -> Span:
 
 def merged(ledger: Ledger, *spans: Span, delivery_id: int = 1) -> MergeCounts:
     ledger.connection.execute(statement("stage"))
-    stage_spans(ledger.connection, spans, spans, delivery_id=delivery_id, key=b"")
+    table, _ = span_table(spans, spans, key=b"")
+    stage_span_table(ledger.connection, table, delivery_id=delivery_id)
     return merge_spans(ledger.connection)
 
 
@@ -141,7 +142,8 @@ def test_equal_span_ids_of_two_traces_are_two_spans(ledger: Ledger) -> None:
 def test_a_span_that_no_column_can_hold_is_rejected_alone(ledger: Ledger, bad: Span) -> None:
     ledger.connection.execute(statement("stage"))
     spans = [span(), bad, span("2" * 16)]
-    (reject,) = stage_spans(ledger.connection, spans, spans, delivery_id=1, key=b"")
+    table, (reject,) = span_table(spans, spans, key=b"")
+    stage_span_table(ledger.connection, table, delivery_id=1)
     assert reject.position == f"span {TRACE}/{'9' * 16}"
     assert merge_spans(ledger.connection) == MergeCounts(read=2, new=2, conflict=0)
 
