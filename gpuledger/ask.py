@@ -27,6 +27,7 @@ from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.prefix_cache import prefix_cache
 from analysis.rejects import REJECT_FILTERS, rejects
 from analysis.retries import retries
+from analysis.semantic_cache import semantic_cache
 from analysis.tool_repeats import TOOL_FILTERS, tool_repeats
 from analysis.ttl import DEFAULT_TTL, parsed_ttl_ns
 from analysis.window import Window
@@ -72,7 +73,7 @@ LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
 CACHES = ("duplicates", "tool_repeats")
 """Lists that ask for a cache, whose answers live for `--ttl`."""
 
-NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget")
+NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget", "semantic_cache")
 
 
 @click.command()
@@ -102,7 +103,11 @@ def ask(
             answer = question(ledger)
     if name == "law" and output_format == "table":
         answer = replace(answer, frame=with_totals(answer.frame))
-    title = name if name in (*LISTS, "engine", "budget") else f"{name}, {answer.window.text()}"
+    title = (
+        name
+        if name in (*LISTS, "engine", "budget", "semantic_cache")
+        else f"{name}, {answer.window.text()}"
+    )
     print_answer(answer, output_format, title=title)
 
 
@@ -123,6 +128,12 @@ def _prepared(
         times = asked["by"] if _is_given("by") else ()
         where = parsed_filters(asked["where"], ENGINE_FILTERS)
         return lambda ledger: engine(ledger, by=times, window=window, where=where)
+    if name == "semantic_cache":
+        where = parsed_filters(asked["where"])
+        grain, limit = ",".join(asked["by"]), asked["limit"]
+        return lambda ledger: semantic_cache(
+            ledger, window=window, by=grain, where=where, limit=limit
+        )
     listed, filterable = LISTS.get(name, (None, FILTER_COLUMNS))
     where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]

@@ -28,6 +28,7 @@ COMMANDS = {
     "in_flight": "gpuledger ask in_flight",
     "retries": "gpuledger ask retries",
     "tool_repeats": "gpuledger ask tool_repeats",
+    "semantic_cache": "gpuledger ask semantic_cache",
     "engine": "gpuledger ask engine",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
@@ -51,6 +52,7 @@ PARTS = {
     "tool_totals": "gpuledger ask tool_repeats",
     "latency_histogram": "gpuledger ask latency --by COLUMN",
     "law_detailed": "gpuledger ask law --by day",
+    "semantic_cache_calls": "gpuledger ask semantic_cache",
     "price_rules": "gpuledger ask law --by COLUMN",
 }
 """Question that only other answers ask, to a command whose answer it is a part of."""
