@@ -46,7 +46,7 @@ def tool_repeats(
     limit: int | None = None,
     ttl_ns: int = DEFAULT_TTL_NS,
 ) -> Answer:
-    """One row a tool, source of retrievals or model of embeddings that was asked the same again.
+    """One row a tool, source of retrievals or model of embeddings that may have found the same.
 
     A result stays in the cache for `ttl_ns` nanoseconds from the end of the run that filled it.
     Those that would save most seconds first, at most `limit`. Columns:
@@ -59,7 +59,7 @@ def tool_repeats(
     totals = _runs(connection, "tool_totals", window, filters)
     rows = _rows(totals, runs).join(_costs(connection, runs), on=["kind", "name"], how="left",
                                     nulls_equal=True)  # fmt: skip
-    found = rows.filter(pl.sum_horizontal(f"{name}_count" for name in OUTCOMES) > 0).sort(
+    found = rows.filter(pl.col("repeat_count") + pl.col("unseen_count") > 0).sort(
         "saved_s", "repeat_count", "kind", "name",
         descending=[True, True, False, False], nulls_last=True,
     )  # fmt: skip

@@ -12,7 +12,8 @@
 --   group of two or more
 
 -- The cache is empty where the window begins. The first call that was answered fills it when it
--- ends, for as long as an answer may be given again; then it is computed anew.
+-- ends, for as long as an answer may be given again; then it is computed anew. What a gateway
+-- answered out of its cache is no call of these.
 with cohort_choice as (
     select explode($cohort_ids) as cohort_id
 ),
@@ -34,6 +35,7 @@ selected as (
     inner join cohort_choice as k on c.cohort_id = k.cohort_id
     where
         r.prompt_hash is not null
+        and not coalesce(r.is_cache_hit, false)
         and coalesce(r.arrived_at, r.started_at) is not null
         and ($since is null or coalesce(r.arrived_at, r.started_at) >= $since)
         and ($until is null or coalesce(r.arrived_at, r.started_at) < $until)

@@ -33,6 +33,7 @@ selected as (
     inner join cohort_choice as k on c.cohort_id = k.cohort_id
     where
         r.prompt_hash is not null
+        and not coalesce(r.is_cache_hit, false)
         and coalesce(r.arrived_at, r.started_at) is not null
         and ($since is null or coalesce(r.arrived_at, r.started_at) >= $since)
         and ($until is null or coalesce(r.arrived_at, r.started_at) < $until)

@@ -205,15 +205,14 @@ contexts as (
         l.scope_id,
         l.kind,
         l.stretch_no,
-        min_by(s.input_tokens, s.begun_at) as first_input_tokens,
-        max_by(s.input_tokens, s.begun_at) as last_input_tokens
+        min(s.input_tokens) as least_input_tokens,
+        max(s.input_tokens) as most_input_tokens
     from loops as l
     inner join scope_calls as s
         on
             l.scope_id = s.scope_id
             and l.began_at <= s.begun_at
             and l.repeated_at >= s.begun_at
-    where s.input_tokens is not null
     group by l.scope_id, l.kind, l.stretch_no
 ),
 
@@ -286,8 +285,8 @@ select
     l.began_at,
     l.established_at,
     l.ended_at,
-    t.first_input_tokens,
-    t.last_input_tokens,
+    t.least_input_tokens,
+    t.most_input_tokens,
     cast(a.tool_ns as bigint) / 1e9 as tool_s,
     coalesce(w.call_count, 0) as call_count,
     cast(w.input_tokens as bigint) as input_tokens,

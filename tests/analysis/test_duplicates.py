@@ -76,6 +76,7 @@ def test_in_flight_the_first_is_computed_and_the_others_wait(ledger_of: Any) -> 
         {"tenant": "b"},
         {"origin": "replay"},
         {"begin_s": 100},
+        {"is_cache_hit": True},
     ],
 )
 def test_other_prompts_tenants_origins_and_times_are_no_duplicates(

@@ -60,7 +60,7 @@ def test_calls_after_the_third_run_and_before_the_last_are_what_it_cost(ledger_o
     # Runs at 0, 10, 20, 30, 40 s; the one at 20 s establishes it, calls at 25 and 35 s follow.
     assert (row["endpoint"], row["call_count"], row["gpu_seconds"]) == ("/agent", 2, 4.0)
     assert (row["cost"], row["currency"]) == (Decimal("0.004"), "USD")
-    assert (row["first_input_tokens"], row["last_input_tokens"]) == (100, 103)
+    assert (row["least_input_tokens"], row["most_input_tokens"]) == (100, 103)
     assert answer.notes[0] == "1 loop: 4.000 GPU-seconds, 0.00 USD once established"
 
 

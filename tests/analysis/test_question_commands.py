@@ -127,6 +127,8 @@ def test_the_table_ends_with_a_total_which_json_leaves_to_its_reader(folder: Pat
         (("ask", "law", "--since", "soon"), 2, "'soon' is no time"),
         (("ask", "law", "--tz", "Tokyo"), 2, "time zone 'Tokyo' is unknown"),
         (("ask", "calls", "--order", "prise"), 2, "cannot order by 'prise'"),
+        (("ask", "duplicates", "--ttl", "1 hour"), 2, "write it as 90s, 15m, 1h or 7d"),
+        (("ask", "tool_repeats", "--where", "kind=tols"), 2, "kind is one of tool, retrieval"),
         (("ask", "law", "--since", "2025-01", "--until", "2025-02"), 4, "reach from 2026-09-01"),
         (("ask", "law", "--where", "endpoint=/none"), 4, "no calls with origin=production, endp"),
         (("ask", "law", "--ledger", "none.duckdb"), 4, "no ledger at none.duckdb"),

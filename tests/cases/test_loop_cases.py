@@ -89,3 +89,21 @@ def test_case_28_without_hashes_the_answer_says_what_is_missing(case: Any, run_t
     answer = loops(case.ledger, window=Window())
     assert answer.frame.is_empty()
     assert "not compared: 8 of 8 tool runs tell no arguments" in answer.notes[-1]
+
+
+@pytest.mark.parametrize("configuration", CONTENT, ids=["full", "hash"])
+def test_case_28_in_the_names_of_openinference(
+    case: Any, make_span: Any, configuration: Configuration
+) -> None:
+    def run(number: int) -> Any:
+        told = {
+            "openinference.span.kind": "TOOL",
+            "tool.name": "search",
+            "input.value": json.dumps({"arguments": PAGE | {"requestId": number}}),
+            "output.value": json.dumps({"rows": 0, "took_ms": number}),
+        }
+        return make_span(f"a{number}", told, kind=1, at_s=(10 * number, 10 * number + 1))
+
+    case.take(*(run(number) for number in range(4)), configuration=configuration)
+    (row,) = found(case)
+    assert (row["tool"], row["run_count"], row["unknown_result_count"]) == ("search", 4, 0)
