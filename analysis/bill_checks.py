@@ -20,6 +20,7 @@ from analysis.letters import PICOSECONDS_PER_S
 from analysis.money import gpu_cost, total
 from analysis.selection import read_cohorts
 from analysis.sql import question_named, run_question
+from analysis.wording import counted
 from ingest.charging.pools import rates_in
 from ingest.charging.provisioned import provisioned
 from ingest.config import Configuration
@@ -37,6 +38,8 @@ PoolMonths = dict[tuple[str, str], float]
 def bill_findings(ledger: Ledger, configuration: Configuration) -> Iterator[Finding]:
     """Verdicts on conservation, the bill, the identity and busy time, month by month."""
     yield _conserved(ledger, configuration)
+    if configuration.plans:
+        yield _plans_spread(ledger)
     try:
         by_month = law(ledger, configuration, by=("month",))
     except NoDataError:
@@ -60,6 +63,21 @@ def _conserved(ledger: Ledger, configuration: Configuration) -> Finding:
         "GPU-seconds of lines = charges, per pool and month",
         not wrong,
         names or f"{sum(charged.values()):,.3f} GPU-seconds in {len(charged)} pool-months",
+    )
+
+
+def _plans_spread(ledger: Ledger) -> Finding:
+    """The calls that a plan pays cost what the plan costs, in each month and to the last digit."""
+    months = run_question(ledger.connection, question_named("plan_shares", "checks"))
+    wrong = months.filter(pl.col("amount").ne_missing(pl.col("share_cost")))
+    evidence = ", ".join(
+        f"{row['plan']} {row['month']}: {row['share_cost']} of {row['amount']} {row['currency']}"
+        for row in wrong.iter_rows(named=True)
+    )
+    return verdict(
+        "shares of calls = price of their plan, per month",
+        wrong.is_empty(),
+        evidence or f"{counted(months.height, 'month')} of plans are spread",
     )
 
 

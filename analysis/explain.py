@@ -103,7 +103,7 @@ def _explained(shared: Row, before: Row, after: Row) -> dict[str, Any]:
     change = after["cost"] - before["cost"]
     line, effects = _split(shared["line"], before, after)
     of_idle = NO_IDLE_EFFECTS
-    if line == "idle":
+    if line == "idle" and shared["basis"] == "gpu":
         of_idle = idle_effects(before["idle"], after["idle"], change)
     return {
         **shared,

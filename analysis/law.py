@@ -28,13 +28,14 @@ from analysis.lines import (
     replayed_lines,
     unpriced_lines,
 )
+from analysis.plans import plan_notes, unused_plan_lines
 from analysis.scan import Scan, scanned, times_of
 from analysis.selection import PRODUCTION, Filters, selected
 from analysis.window import Window
 from ingest.charging.pools import rates_in
 from ingest.charging.rates import Rate
 from ingest.config import Configuration
-from ingest.ledger import Ledger
+from ingest.ledger import Connection, Ledger
 
 IDLE_FILTERS = {"origin", "pool"}
 """A filter by anything else selects a part of a pool's calls, and idle time belongs to the pool."""
@@ -68,7 +69,8 @@ def law(  # noqa: PLR0913 - a question is asked by keywords
     Without `window` it is from the first service start to the last end; without an origin in
     `where` it is production. Idle time has a line of its own per pool, unless the calls are
     filtered by more than origin and pool; a window without a call has those lines alone. What
-    replays used of a pool is a line `unattributed` of that pool. Columns and units:
+    replays used of a pool is a line `unattributed` of that pool; a plan that no call has a share of
+    is a line `idle` of its name. Columns and units:
     docs/metrics/law.md. Raises `WrongQuestionError` for an unknown column,
     `NoDataError` where the window has neither a call nor a provisioned GPU-second.
     """
@@ -95,11 +97,13 @@ def law_lines(  # noqa: PLR0913 - a question is asked by keywords
     rates = rates_in(connection)
     zone, idle_rates = configuration.timezone, _idle_rates(rates, filters)
     idle = idle_sums(idle_rates, sums, by=columns, window=resolved, schedule_zone=zone)
-    if not sums.groups and not any(item.provisioned_ps for item in idle):
+    unused = _unused_plans(connection, configuration, columns, resolved, filters)
+    if not sums.groups and not unused and not any(item.provisioned_ps for item in idle):
         raise no_calls(connection, asked, filters)
     lines = [
         *group_lines(sums.groups, columns),
         *idle_lines(idle, columns),
+        *unused,
         *replayed_lines(idle, columns),
         *unpriced_lines(sums.groups, columns),
     ]
@@ -112,6 +116,7 @@ def law_lines(  # noqa: PLR0913 - a question is asked by keywords
         window_note(asked, resolved, filters["origin"]),
         *cautions,
         *line_notes(lines),
+        *plan_notes(connection, lines, resolved),
         *pool_notes(rates, sums, is_idle_shown=_has_idle(filters)),
     )
     return LawLines(
@@ -121,6 +126,19 @@ def law_lines(  # noqa: PLR0913 - a question is asked by keywords
 
 def _has_idle(filters: Filters) -> bool:
     return set(filters) <= IDLE_FILTERS and filters["origin"] == PRODUCTION
+
+
+def _unused_plans(
+    connection: Connection,
+    configuration: Configuration,
+    columns: Sequence[str],
+    window: Window,
+    filters: Filters,
+) -> list[Line]:
+    """What no call has a share of, where the answer is of all calls of production."""
+    if not _has_idle(filters) or "pool" in filters:
+        return []
+    return unused_plan_lines(connection, configuration, by=columns, window=window)
 
 
 def _idle_rates(rates: Sequence[Rate], filters: Filters) -> list[Rate]:

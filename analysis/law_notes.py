@@ -5,7 +5,6 @@ Owns their words and when each is said. Refuses a figure that no line or charge 
 
 import math
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 
 import polars as pl
 
@@ -14,7 +13,7 @@ from analysis.group_sums import GroupSums
 from analysis.idle import TOLERATED_PS, unconfigured_pools
 from analysis.letters import PICOSECONDS_PER_S, Sums
 from analysis.lines import IdleSums, Line, is_replayed
-from analysis.money import money_places, rounded, total_of
+from analysis.money import money_text, total_of
 from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window, month_of
@@ -154,7 +153,7 @@ def _bills(lines: Sequence[Line]) -> Iterator[str]:
         amounts = [line.cost for line in lines if (line.currency or "") == currency]
         bill = total_of(amounts)
         if bill is not None:
-            yield _read(bill, currency)
+            yield money_text(bill, currency)
 
 
 def _floored(ratio: float) -> str:
@@ -173,14 +172,9 @@ def _avoided_notes(lines: Sequence[Line]) -> Iterator[str]:
         amount = total_of([cost for known, cost in avoided if known == currency])
         if amount is not None:
             yield (
-                f"avoided: {_read(amount, currency)}, the list price of answers out of a "
+                f"avoided: {money_text(amount, currency)}, the list price of answers out of a "
                 "gateway's cache; it is in no cost"
             )
-
-
-def _read(amount: Decimal, currency: str) -> str:
-    places = money_places([amount])
-    return f"{rounded(amount, Decimal(1).scaleb(-places)):,f} {currency}".rstrip()
 
 
 def _has_decode_without_tokens(sums: Sums) -> bool:

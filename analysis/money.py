@@ -81,6 +81,17 @@ def money_places(amounts: Sequence[Decimal]) -> int:
     return 2 if any(abs(amount) >= 1 for amount in amounts) else 6
 
 
+def money_text(amount: Decimal, currency: str) -> str:
+    """`amount` to cents where it is 1 or more, else to millionths, with its currency."""
+    places = money_places([amount])
+    return f"{rounded(amount, Decimal(1).scaleb(-places)):,f} {currency}".rstrip()
+
+
+def share_of(amount: Decimal, part: int, whole: int) -> Decimal:
+    """`amount` times `part` over `whole`, to 60 digits."""
+    return _EXACT.divide(_EXACT.multiply(amount, Decimal(part)), Decimal(whole))
+
+
 def _unsigned_zero(amount: Decimal) -> Decimal:
     return amount if amount else abs(amount)
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from analysis.decomposition import LETTERS, LawLetters, law_effects, product_effects
+from analysis.group_sums import TOKEN_BASES
 from analysis.money import rounded_to_total
 
 Row = Mapping[str, Any]
@@ -29,7 +30,7 @@ NO_EFFECTS: Mapping[str, Decimal | None] = dict.fromkeys(EFFECTS)
 def effects_of(before: Row, after: Row) -> dict[str, Decimal | None]:
     """Money by letter that adds up to the change of cost; None for a letter the line has not."""
     change = after["cost"] - before["cost"]
-    is_token = before["basis"] == "token"
+    is_token = before["basis"] in TOKEN_BASES
     split = _token_effects(before, after) if is_token else _gpu_effects(before, after)
     amounts = rounded_to_total([Decimal(effect) for effect in split.values()], change)
     return dict(NO_EFFECTS) | dict(zip(split, amounts, strict=True))

@@ -53,6 +53,7 @@ PARTS = {
     "latency_histogram": "gpuledger ask latency --by COLUMN",
     "law_detailed": "gpuledger ask law --by day",
     "semantic_cache_calls": "gpuledger ask semantic_cache",
+    "plan_months": "gpuledger ask law --by COLUMN",
     "price_rules": "gpuledger ask law --by COLUMN",
 }
 """Question that only other answers ask, to a command whose answer it is a part of."""

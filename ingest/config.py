@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ingest.config_file import read_toml
+from ingest.config_plans import PLAN_COLUMNS, Plan, refuse_wrong_plans
 from ingest.config_retention import refuse_unknown_ages
 from ingest.config_scope import refuse_same_scopes, refuse_unknown_scopes
 from ingest.config_values import (
@@ -116,6 +117,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit: str = "4GB"
     pools: tuple[Pool, ...] = ()
     token_prices: tuple[TokenPrice, ...] = ()
+    plans: tuple[Plan, ...] = ()
     map: dict[str, tuple[str, ...]] = {}
     budgets: tuple[Budget, ...] = ()
     slos: tuple[Slo, ...] = ()
@@ -161,6 +163,7 @@ def load_configuration(path: Path | None) -> Configuration:
     _refuse_unmappable(raw.get("map"), path)
     refuse_unknown_ages(raw.get("retention"), str(path))
     refuse_unknown_scopes(raw.get("budgets"), "budgets", str(path))
+    refuse_unknown_scopes(raw.get("plans"), "plans", str(path), PLAN_COLUMNS)
     refuse_wrong_values(raw, Configuration, str(path))
     configuration = msgspec.convert(raw, Configuration, strict=True)
     _refuse_contradictions(configuration, path)
@@ -224,6 +227,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
         str(path),
     )
     _refuse_pools_of_one_instant(configuration.pools, path)
+    refuse_wrong_plans(configuration.plans, str(path), instant_ns)
     refuse_same_scopes(((one.scope, one.month) for one in configuration.budgets), str(path))
     for column, sources in configuration.map.items():
         for source in sources:

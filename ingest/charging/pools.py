@@ -86,7 +86,13 @@ def configuration_digest(configuration: Configuration) -> str:
 
 def token_part(configuration: Configuration) -> tuple[Any, ...]:
     """What of `configuration` the cost of token-priced calls depends on."""
-    return configuration.currency, configuration.token_prices, configuration.exchange_rates
+    of_plans = (configuration.plans, configuration.timezone) if configuration.plans else ()
+    return (
+        configuration.currency,
+        configuration.token_prices,
+        configuration.exchange_rates,
+        of_plans,
+    )
 
 
 def _digest(value: Any) -> str:

@@ -1,6 +1,8 @@
 -- The costs of the calls of stale days that have none yet: what the configuration's prices give,
 -- else what the call reports itself, else what the catalogue's prices give. An answer out of a
--- gateway's cache costs nothing, in $currency where it has no list price.
+-- gateway's cache costs nothing, in $currency where it has no list price. What a plan pays costs
+-- nothing of its own until the plan is spread; a call has to be listed in the plan's currency, for
+-- what it would cost by the token is its weight. Of several plans the first in the file pays.
 insert into token_charges by name
 with costs as (
     select
@@ -35,6 +37,31 @@ with costs as (
     from listed_costs
 ),
 
+covered as (
+    select
+        l.call_no,
+        l.priced_at,
+        min(s.entry_no) as entry_no
+    from listed_costs as l
+    inner join plan_cohorts as c on l.cohort_id = c.cohort_id
+    inner join plan_stretches as s
+        on c.entry_no = s.entry_no and l.priced_at >= s.since and l.priced_at < s.until
+    where not l.is_cache_hit
+    group by l.call_no, l.priced_at
+),
+
+paying as (
+    select
+        c.call_no,
+        s.plan,
+        s.since as plan_since,
+        s.month,
+        s.currency as plan_currency
+    from covered as c
+    inner join plan_stretches as s
+        on c.entry_no = s.entry_no and c.priced_at >= s.since and c.priced_at < s.until
+),
+
 converted as (
     select
         c.*,
@@ -54,20 +81,31 @@ converted as (
 )
 
 select
-    call_no,
-    cohort_id,
-    partition_id,
-    paid_cost as token_cost,
-    paid_currency as currency,
-    source as price_source,
-    case when note is null then price_rule else price_rule || '; ' || note end as price_rule,
+    c.call_no,
+    c.cohort_id,
+    c.partition_id,
+    p.plan,
+    p.plan_since,
+    case when p.plan is null then c.paid_cost else 0 end as token_cost,
+    c.paid_currency as currency,
+    case when p.plan is null then c.source else 'plan' end as price_source,
+    concat_ws(
+        '; ',
+        'plan ' || p.plan || ', ' || p.month || ', by list price',
+        c.price_rule,
+        c.note
+    ) as price_rule,
     case
-        when source = 'cache' then avoided_cost else try_cast(listed_cost as decimal(18, 9))
+        when p.plan is not null then c.paid_cost
+        when c.source = 'cache' then c.avoided_cost
+        else try_cast(c.listed_cost as decimal(18, 9))
     end as listed_cost,
     case
-        when listed_cost is null then null
-        when source = 'cache' then paid_currency
-        else listed_currency
+        when p.plan is not null then c.paid_currency
+        when c.listed_cost is null then null
+        when c.source = 'cache' then c.paid_currency
+        else c.listed_currency
     end as listed_currency
-from converted
-where paid_cost is not null;
+from converted as c
+left join paying as p on c.call_no = p.call_no
+where c.paid_cost is not null and coalesce(p.plan_currency = c.paid_currency, true);

@@ -1,7 +1,8 @@
 """Calls that are priced by the token: what each cost, at the price in force at its time.
 
 Owns `token_charges`. Prices are, in this order, those of the configuration, the cost that the call
-itself reports, those of the public catalogue; an answer out of a gateway's cache costs 0. Refuses
+itself reports, those of the public catalogue; an answer out of a gateway's cache costs 0. What
+a flat plan pays costs its share of the plan (docs/adr/0010). Refuses
 to invent: a call whose model, tokens or time are not known has no row, and is shown as unpriced.
 
 A price once given stays: a newer catalogue prices the calls that come after it, and the others
@@ -10,15 +11,21 @@ only when the prices of the configuration change.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
 from ingest.charging.catalogue import entry_windows, find_entry, is_azure
-from ingest.charging.kernel import NS_PER_S
+from ingest.charging.exchange import EXCHANGE_COLUMNS, exchange_rows
+from ingest.charging.pieces import DAY_NS
+from ingest.charging.plans import (
+    COVER_COLUMNS,
+    STRETCH_COLUMNS,
+    covered_cohorts,
+    plan_stretches,
+)
 from ingest.charging.price_windows import PriceWindow, UnitPrices, give_way
 from ingest.charging.statements import statement
 from ingest.config import Configuration, TokenPrice, instant_ns
@@ -47,14 +54,6 @@ WINDOW_COLUMNS: dict[str, pa.DataType] = {
     "price_source": pa.string(),
     "price_rule": pa.string(),
 }
-EXCHANGE_COLUMNS: dict[str, pa.DataType] = {
-    "source": pa.string(),
-    "target": pa.string(),
-    "since": pa.int64(),
-    "until": pa.int64(),
-    "rate": pa.decimal128(18, 9),
-    "note": pa.string(),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +75,31 @@ def price_stale_days(connection: Connection, configuration: Configuration) -> in
         for window in price_windows(model, configuration.token_prices, configuration.currency)
     ]
     _register(connection, "price_windows", windows, WINDOW_COLUMNS)
-    _register(connection, "exchange", _exchange_rows(configuration), EXCHANGE_COLUMNS)
+    _register(connection, "exchange", exchange_rows(configuration), EXCHANGE_COLUMNS)
+    _register(
+        connection, "plan_stretches", _stretch_rows(connection, configuration), STRETCH_COLUMNS
+    )
+    covered = covered_cohorts(connection, configuration.plans)
+    _register(connection, "plan_cohorts", covered, COVER_COLUMNS)
     connection.execute(statement("token_charges_forget"))
     connection.execute(statement("listed_costs"))
     added = connection.execute(statement("token_charges_add"), {"currency": configuration.currency})
     [(priced,)] = added.fetchall()
+    if configuration.plans:
+        connection.execute(statement("token_charges_spread"))
     connection.execute(statement("token_partitions_settle"))
-    connection.unregister("exchange")
-    connection.unregister("price_windows")
+    for name in ("plan_cohorts", "plan_stretches", "exchange", "price_windows"):
+        connection.unregister(name)
     return int(priced)
+
+
+def _stretch_rows(connection: Connection, configuration: Configuration) -> list[dict[str, Any]]:
+    """The stretches of plans in every month that has a stale day."""
+    [(first_day, last_day)] = connection.execute(statement("stale_days")).fetchall()
+    if first_day is None:
+        return []
+    since, until = first_day * DAY_NS, (last_day + 1) * DAY_NS
+    return [asdict(stretch) for stretch in plan_stretches(configuration, since, until)]
 
 
 def _rented_models(connection: Connection) -> list[RentedModel]:
@@ -178,24 +193,6 @@ def _per_token(per_mtok: Decimal | None) -> Decimal | None:
 
 def _exact(price: Decimal) -> Decimal:
     return price.quantize(PRICE_STEP)
-
-
-def _exchange_rows(configuration: Configuration) -> list[dict[str, Any]]:
-    """The dated rates into the configured currency; each holds until the next from its source."""
-    rows = []
-    rates = [
-        (rate.source, instant_ns(rate.effective_from) or 0, rate.rate)
-        for rate in configuration.exchange_rates
-        if rate.target == configuration.currency != rate.source
-    ]
-    following: dict[str, int] = {}
-    for source, since, rate in sorted(rates, reverse=True):
-        day = datetime.fromtimestamp(since // NS_PER_S, UTC).date()
-        note = f"1 {source} = {rate} {configuration.currency} since {day}"
-        row = {"source": source, "target": configuration.currency, "rate": rate, "note": note}
-        rows.append(row | {"since": since, "until": following.get(source)})
-        following[source] = since
-    return rows
 
 
 def _register(

@@ -30,6 +30,12 @@ def ledger_of() -> Iterator[LedgerOf]:
         yield build
 
 
+@pytest.fixture(scope="session")
+def deliver() -> Callable[..., None]:
+    """Delivers more calls to a ledger that has some."""
+    return deliver_calls
+
+
 def deliver_calls(
     ledger: Ledger, calls: Sequence[dict[str, Any]], configuration: Configuration
 ) -> None:

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from analysis.budget import budget
+from analysis.calls import calls as asked_calls
 from analysis.law import law
+from analysis.window import Window
+from dashboard.monthly.gather import monthly_figures
 from gpuledger.output import write_frame
 from ingest.config import Budget, Configuration, Pool, TokenPrice
+from ingest.config_plans import Plan
 
 NOV_15 = 1_794_700_800_000_000_000
 """2026-11-15T00:00:00Z in nanoseconds."""
@@ -169,6 +173,38 @@ def test_case_17_currencies_are_never_added(case: Any, t0: int) -> None:
         ("EUR", "gpu", Decimal("0.005")),
         ("USD", "token", Decimal("0.0035")),
     }
+
+
+def test_case_18_a_flat_plan_is_spread_by_use_beside_its_list_price(case: Any, t0: int) -> None:
+    seat = Plan(name="seat", scope={"service": "coder"}, price_per_month=Decimal(100))
+    price = TokenPrice(model="m", input_per_mtok=Decimal(1), output_per_mtok=Decimal(0))
+    terms = Configuration(token_prices=(price,), plans=(seat,))
+    used = {"/edit": 32_370_000, "/review": 10_790_000}
+    calls = [
+        record(
+            number,
+            t0,
+            model="m",
+            service="coder",
+            endpoint=endpoint,
+            uncached_input_tokens=tokens,
+        )
+        for number, (endpoint, tokens) in enumerate(used.items())
+    ]
+    case.take(records=calls, configuration=terms)
+    november = Window.month("2026-11", "UTC")
+    answer = law(case.ledger, terms, window=november)
+    found = answer.frame.select("endpoint", "basis", "cost", "list_cost").rows()
+    assert found == [
+        ("/edit", "plan", Decimal(75), Decimal("32.37")),
+        ("/review", "plan", Decimal(25), Decimal("10.79")),
+    ]
+    said = "paid by plans: 100.00 USD, spread by list price; the same calls would cost 43.16 USD"
+    assert any(note.startswith(said) for note in answer.notes)
+    listed = asked_calls(case.ledger, terms).frame
+    assert (listed["cost"].sum(), listed["list_cost"].sum()) == (Decimal(100), Decimal("43.16"))
+    figures = monthly_figures(case.ledger, terms, "2026-11", "UTC")
+    assert figures.summary.cost == Decimal(100)
 
 
 def test_case_19_a_self_hosted_model_costs_its_gpus(case: Any, t0: int) -> None:

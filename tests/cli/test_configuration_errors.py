@@ -7,6 +7,7 @@ import pytest
 
 from gpuledger.main import main
 
+PLAN = '[[plans]]\nname = "s"\nprice_per_month = "1"\n'
 POOL = '[[pools]]\nname = "a"\n'
 
 
@@ -94,6 +95,20 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -
             2 * '[[budgets]]\nscope = { team = "a" }\nmonth = "2026-10"\namount = 1\n',
             "budgets[0] and budgets[1] have the same scope in 2026-10; remove one",
         ),
+        (PLAN, "plans[0] covers no calls; give it a scope, such as { service ="),
+        (
+            PLAN + 'scope = { pool = "p" }',
+            "plans[0].scope cannot select by 'pool'; known: endpoint",
+        ),
+        (
+            PLAN.replace("1", "-1") + 'models = ["m"]',
+            "plans[0].price_per_month is -1; an amount is",
+        ),
+        (
+            PLAN + 'models = ["m"]\nfrom = 2026-10-01T00:00:00Z\nuntil = 2026-10-01T00:00:00Z',
+            "plans[0] ends before it begins",
+        ),
+        (2 * (PLAN + 'models = ["m"]\n'), "plan 's' has two entries from the same instant"),
         ('[[slos]]\nendpoint = "/"\nttft_p95_s = "1s"', 'is "1s"; it must be a number'),
         ('timezone = "Asia/Tokio"', "timezone 'Asia/Tokio' is unknown; did you mean 'Asia/Tokyo'?"),
         ('timezone = "Asia"', "timezone 'Asia' is unknown"),

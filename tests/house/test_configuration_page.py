@@ -7,6 +7,7 @@ import msgspec
 
 from ingest import config
 from ingest.config import MAPPABLE_COLUMNS, load_configuration
+from ingest.config_plans import Plan
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text("utf-8")
 EXAMPLE = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[0]
@@ -16,6 +17,7 @@ TABLES = (
     config.TokenPrice,
     config.ExchangeRate,
     config.Budget,
+    Plan,
     config.Slo,
     config.MaskPattern,
 )
