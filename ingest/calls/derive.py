@@ -15,7 +15,7 @@ from ingest.calls.outcome import Outcome
 from ingest.calls.reading import Reading
 from ingest.calls.remainders import remainders
 from ingest.calls.retries import Attempt, RetryLink, retries
-from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, part_of
+from ingest.calls.roles import MODEL_ROLES, TRANSPARENT_ROLES, Part, parts_of
 from ingest.calls.runs import Retrieval, ToolRun, retrieval, tool_run
 from ingest.calls.texts import question
 from ingest.calls.tree import Tree, grow
@@ -25,7 +25,7 @@ from ingest.calls.views import View, Views
 from ingest.config import Configuration
 from ingest.records import Call, Span
 
-DERIVATION_VERSION = 4
+DERIVATION_VERSION = 5
 """Another number derives the calls of every ledger again, from the spans that it holds."""
 
 
@@ -77,7 +77,7 @@ def derive_trace(spans: Sequence[Span], configuration: Configuration) -> Derived
     derivation = _derivation(configuration)
     table = derivation.table
     tree = grow(spans)
-    parts = [part_of(span, table) for span in tree.spans]
+    parts = parts_of(tree, table)
     return Derived(
         calls=_calls(tree, parts, derivation),
         tool_runs=tuple(
@@ -99,7 +99,7 @@ def views_of_call(
     """The views of the call that is at `span_id` in the trace of `spans`, which must have it."""
     derivation = _derivation(configuration)
     tree = grow(spans)
-    parts = [part_of(span, derivation.table) for span in tree.spans]
+    parts = parts_of(tree, derivation.table)
     trace = _trace(tree, parts, derivation)
     index = next(at for at, span in enumerate(tree.spans) if span.span_id == span_id)
     for chain in chains(tree, parts):

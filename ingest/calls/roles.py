@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ingest.calls.aliases import AliasTable, Role
 from ingest.calls.reading import Reading
 from ingest.calls.shapes import Shape, shape_of
+from ingest.calls.tree import Tree
 from ingest.calls.values import as_text
 from ingest.records import Json, Span
 
@@ -47,9 +48,28 @@ def part_of(span: Span, table: AliasTable) -> Part:
     """The part that `span` plays in its trace."""
     shape = shape_of(span.attributes, table)
     part = _part(span, shape)
-    if "cache_hit" not in shape.places or part.role not in MODEL_ROLES:
+    if part.role not in MODEL_ROLES or not _is_out_of_cache(span, shape, table):
         return part
-    return part._replace(is_replayed=Reading(span.attributes, table).first("cache_hit") is True)
+    return part._replace(is_replayed=True)
+
+
+def parts_of(tree: Tree, table: AliasTable) -> list[Part]:
+    """The part of each span; the answer to the HTTP request of a model span may say it was kept."""
+    parts = [part_of(span, table) for span in tree.spans]
+    for index, parent in enumerate(tree.parents):
+        if parent is None or parts[parent].role not in MODEL_ROLES:
+            continue
+        span = tree.spans[index]
+        is_request = parts[index].role in TRANSPARENT_ROLES
+        if is_request and _is_out_of_cache(span, shape_of(span.attributes, table), table):
+            parts[parent] = parts[parent]._replace(is_replayed=True)
+    return parts
+
+
+def _is_out_of_cache(span: Span, shape: Shape, table: AliasTable) -> bool:
+    if "cache_hit" not in shape.places:
+        return False
+    return Reading(span.attributes, table).first("cache_hit") is True
 
 
 def _part(span: Span, shape: Shape) -> Part:

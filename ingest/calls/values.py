@@ -18,7 +18,10 @@ MAX_JSON_CHARACTERS = 16 * 1024 * 1024
 
 _NO_NAMES = ("", "NaN", "Infinity", "-Infinity")
 """A double that is no number says nothing where a text is asked for."""
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+_FLAGS = dict.fromkeys(("true", "1", "hit", "semantic hit"), True) | dict.fromkeys(
+    ("false", "0", "miss", "semantic miss"), False
+)
+"""The last two of either are those of a cache's header."""
 
 
 def parsed_json(raw: Json) -> Json:
@@ -42,7 +45,8 @@ def converted(raw: Json, kind: Kind) -> Any:
     if kind == "text":
         return as_text(raw)
     if kind == "flag":
-        return _FLAGS.get(str(raw).lower())
+        only = raw[0] if isinstance(raw, list) and len(raw) == 1 else raw
+        return _FLAGS.get(str(only).lower())
     if kind == "number" and type(raw) is float:
         return raw if math.isfinite(raw) else None
     if kind == "integer" and type(raw) is int:

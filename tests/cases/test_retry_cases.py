@@ -95,6 +95,7 @@ def test_case_27_cache_hit_costs_nothing_and_its_guard_does(
         {"gen_ai.response.cache_hit": "true"},
         {"llm.cache_hit": True},
         {"cache_hit": "True"},
+        {"http.response.header.x-portkey-cache-status": ["SEMANTIC HIT"]},
     ],
 )
 def test_case_27_a_hit_costs_nothing_where_its_model_has_no_price(
@@ -104,6 +105,15 @@ def test_case_27_a_hit_costs_nothing_where_its_model_has_no_price(
     case.take(make_chat("1", (1000, 200), said), configuration=terms)
     (hit,) = calls(case.ledger, terms).frame.to_dicts()
     assert (hit["cost"], hit["currency"], hit["avoided_cost"]) == (Decimal(0), "EUR", None)
+
+
+@pytest.mark.parametrize(("said", "cost"), [("HIT", "0"), ("MISS", "0.006")])
+def test_case_27_the_header_of_the_answer_to_the_request_tells_a_hit(
+    case: Any, make_chat: Any, make_span: Any, said: str, cost: str
+) -> None:
+    header = {"http.request.method": "POST", "http.response.header.cf-aig-cache-status": [said]}
+    case.take(make_chat("1", (1000, 200)), make_span("2", header, parent="1", at_s=(0, 1)))
+    assert case.cost() == Decimal(cost)
 
 
 @pytest.mark.parametrize("times", [{}, {"started_at": 1, "first_token_at": 2, "ended_at": 3}])
