@@ -22,7 +22,8 @@ FAILED, FAILED_SIGN = "#cc3311", "✗"
 BAR_ROWS = 0.72
 ROOM_FOR_PRICES = 1.3
 NAME_LETTERS = 34
-LETTER_PX, INDENT_PX, MOST_LABEL_PX = 7, 8, 240
+LETTER_PX, LETTER_SIZE_PX, MOST_LABEL_PX = 6.7, 11, 240
+LABELS = "names"
 TITLE_LETTERS = 20
 INDENT = "\u00a0\u00a0"
 DEEPEST_INDENT = 8
@@ -80,7 +81,10 @@ def waterfall_figure(spans: pl.DataFrame, identity: str) -> go.Figure:
         _add_phase(figure, numbered.filter(is_of_kind & has_bar), phase, hovers)
     _add_frames(figure, numbered)
     names = [(_marked(row), row["depth"]) for row in spans.iter_rows(named=True)]
-    label_px = _label_width_px(names)
+    labels = [_label(name, depth) for name, depth in names]
+    letters = max(map(len, labels), default=0)
+    label_px = min(MOST_LABEL_PX, letters * LETTER_PX)
+    _add_labels(figure, labels, letters)
     height_px = TOP_PX + BOTTOM_PX + ROW_HEIGHT_PX * max(2, spans.height)
     figure.update_layout(
         title=_title(spans, identity),
@@ -89,10 +93,6 @@ def waterfall_figure(spans: pl.DataFrame, identity: str) -> go.Figure:
         margin={"l": label_px, "r": 8, "t": TOP_PX, "b": BOTTOM_PX},
         legend=_legend(height_px),
         hoverlabel={"align": "left"},
-        annotations=[
-            _annotation(_label(name, depth), row, label_px)
-            for row, (name, depth) in enumerate(names)
-        ],
         xaxis={
             "title": "s since the trace began",
             "range": [0, _last_s(spans) * ROOM_FOR_PRICES],
@@ -152,27 +152,23 @@ def _last_s(spans: pl.DataFrame) -> float:
     return max(ends, default=1.0) or 1.0
 
 
-def _annotation(label: str, row: int, label_px: int) -> dict[str, Any]:
-    """A name at the left edge of the picture: tick labels would lose their indentation."""
-    return {
-        "text": label,
-        "y": row,
-        "x": 0,
-        "xref": "paper",
-        "xanchor": "left",
-        "xshift": -label_px,
-        "align": "left",
-        "showarrow": False,
-    }
+def _add_labels(figure: go.Figure, labels: Sequence[str], letters: int) -> None:
+    """Names at the left edge of the picture, filled up to one width so that they begin there.
 
-
-def _label_width_px(names: Sequence[tuple[str, int]]) -> int:
-    """Room for the longest name with its indentation."""
-    widths = [
-        min(len(name), NAME_LETTERS) * LETTER_PX + min(depth, DEEPEST_INDENT) * INDENT_PX
-        for name, depth in names
-    ]
-    return min(MOST_LABEL_PX, max(widths, default=0))
+    As text of a trace: annotations and tick labels of a large trace take seconds to draw.
+    """
+    figure.add_scatter(
+        name=LABELS,
+        mode="text",
+        x=[0] * len(labels),
+        y=list(range(len(labels))),
+        text=[plotly_text(label.ljust(letters, "\u00a0")) for label in labels],
+        textposition="middle left",
+        textfont={"family": "monospace", "size": LETTER_SIZE_PX},
+        cliponaxis=False,
+        showlegend=False,
+        hoverinfo="skip",
+    )
 
 
 def _add_phase(figure: go.Figure, rows: pl.DataFrame, phase: Phase, hovers: Sequence[str]) -> None:
@@ -241,4 +237,4 @@ def _hover(row: dict[str, Any]) -> str:
 
 def _label(name: str, depth: int) -> str:
     levels = min(depth, DEEPEST_INDENT)
-    return INDENT * levels + plotly_text(shortened(name, NAME_LETTERS - 2 * levels))
+    return INDENT * levels + shortened(name, NAME_LETTERS - 2 * levels)

@@ -1,5 +1,6 @@
 """A trace is drawn span by span, its calls with their phases and their money."""
 
+import html
 from decimal import Decimal
 from typing import Any
 
@@ -55,6 +56,13 @@ CALL = {
 }
 
 
+def drawn(figure: Any) -> tuple[list[Any], list[str]]:
+    """The bars of a figure, and the names beside them without what fills them up."""
+    *bars, names = sorted(figure.data, key=lambda trace: trace.name == "names")
+    assert len({len(html.unescape(text)) for text in names.text}) == 1
+    return bars, [text.rstrip("\u00a0") for text in names.text]
+
+
 def spans(*rows: dict[str, Any]) -> pl.DataFrame:
     usual = {"depth": 0, "is_call": False, "status": "ok"}
     return pl.DataFrame([usual | row for row in rows], schema=SCHEMA)
@@ -62,7 +70,7 @@ def spans(*rows: dict[str, Any]) -> pl.DataFrame:
 
 def test_a_call_has_its_queue_prefill_and_decode_one_after_the_other() -> None:
     figure = waterfall_figure(spans(ROOT, CALL), "Phases")
-    bars = [(bar.name, list(bar.y), list(bar.base), list(bar.x)) for bar in figure.data]
+    bars = [(bar.name, list(bar.y), list(bar.base), list(bar.x)) for bar in drawn(figure)[0]]
     assert bars == [
         ("queue", [1], [1.0], [0.5]),
         ("prefill", [1], [1.5], [1.5]),
@@ -73,14 +81,14 @@ def test_a_call_has_its_queue_prefill_and_decode_one_after_the_other() -> None:
 
 def test_gpu_seconds_and_money_stand_beside_a_call() -> None:
     figure = waterfall_figure(spans(ROOT, CALL), "Phases")
-    assert [bar.text for bar in figure.data if any(bar.text)] == [("4.5 GPU-s, 0.00450 USD",)]
-    assert "100 in, 20 out tokens" in figure.data[0].customdata[0]
+    assert [bar.text for bar in drawn(figure)[0] if any(bar.text)] == [("4.5 GPU-s, 0.00450 USD",)]
+    assert "100 in, 20 out tokens" in drawn(figure)[0][0].customdata[0]
 
 
 def test_a_call_without_phases_or_price_says_so() -> None:
     unknown = {"name": "call", "kind": "model", "is_call": True, "at_s": 0.0, "unsplit_s": 2.0}
     figure = waterfall_figure(spans(unknown), "Phases")
-    assert [(bar.name, bar.text) for bar in figure.data] == [
+    assert [(bar.name, bar.text) for bar in drawn(figure)[0]] == [
         ("call, phases not known", ("no price",))
     ]
 
@@ -88,11 +96,11 @@ def test_a_call_without_phases_or_price_says_so() -> None:
 def test_a_failed_call_is_marked_by_sign_frame_and_text_and_tells_its_code() -> None:
     failed = CALL | {"status": "timeout", "http_status": 504}
     figure = waterfall_figure(spans(ROOT, failed), "t")
-    assert figure.layout.annotations[1].text == "\u00a0\u00a0✗ llm_request"
-    *_, decode, _, frame = figure.data
+    assert drawn(figure)[1][1] == "\u00a0\u00a0✗ llm_request"
+    *_, decode, _, frame = drawn(figure)[0]
     assert (frame.name, frame.y, frame.base, frame.x) == ("✗ failed", (1,), (1.0,), (8.0,))
     assert decode.text == ("timeout, HTTP 504, 4.5 GPU-s, 0.00450 USD",)
-    assert "timeout, HTTP 504" in figure.data[0].customdata[0]
+    assert "timeout, HTTP 504" in drawn(figure)[0][0].customdata[0]
 
 
 def test_the_axis_stands_above_the_rows_and_the_title_says_quantity_unit_and_stretch() -> None:
@@ -104,8 +112,8 @@ def test_the_axis_stands_above_the_rows_and_the_title_says_quantity_unit_and_str
 
 def test_names_are_indented_by_depth_and_never_markup() -> None:
     figure = waterfall_figure(spans(ROOT, CALL | {"name": "<b>x</b>"}), "Phases")
-    assert [label.text for label in figure.layout.annotations] == [
+    assert drawn(figure)[1] == [
         "POST /chat",
         "\u00a0\u00a0&lt;b&gt;x&lt;/b&gt;",
     ]
-    assert "<b>" not in figure.data[0].customdata[0]
+    assert "<b>" not in drawn(figure)[0][0].customdata[0]
