@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from analysis.near_repetition.numerals import (
     DIGITS,
-    digits_value,
+    digits_text,
     english_number,
     multiple,
-    number_text,
     ordinal,
 )
 from analysis.near_repetition.tokens import Token, Words, words_of
@@ -19,8 +18,9 @@ from analysis.near_repetition.tokens import Token, Words, words_of
 _PIECE = re.compile(
     r"(?P<date>\d{1,4}([/.-])\d{1,2}\2\d{1,4}(?!\d))"
     r"|(?P<time>\d{1,2}(?::\d{2})?\s?(?i:[ap]\.?m)\b\.?|\d{1,2}:\d{2}(?::\d{2})?)"
-    r"|(?P<number>(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?=[a-zA-Z]{0,4}\b|%)(?![\d_]))"
+    rf"|(?P<number>(?<![\w.])-?{DIGITS}(?=[a-zA-Z]{{0,4}}\b|%)(?![\d_]))"
     r"|(?P<word>[^\W_](?:[\w+#]|[-'.@/&](?=\w))*[+#]*)"
+    r"|(?P<operator>[!<>=]=+|[-=]>|<-|\|\||&&|\+\+|--)"
     r"|(?P<end>[.!?;:,\n]+)"
     r"|(?P<symbol>[^\w\s\"'])"
 )
@@ -71,7 +71,7 @@ def _pieces(text: str) -> list[Token]:
         elif kind == "word":
             found.append(_word(raw, is_first=is_first))
         elif kind == "number":
-            found.append(Token("number", number_text(digits_value(raw.lstrip("-")))))
+            found.append(Token("number", digits_text(raw.lstrip("-"))))
             found += [Token("word", "minus")] if raw.startswith("-") else []
         else:
             found.append(Token("date" if kind == "date" else "word", raw))
@@ -91,6 +91,8 @@ def _word(raw: str, *, is_first: bool) -> Token:
     ):
         acronym = raw if raw.isupper() and len(raw) <= 3 else raw.lower()
         return Token("name", acronym)
+    if is_capital and raw in words_of("english").raw["names"]["cased"]:
+        return Token("name", raw)
     return Token("name" if is_capital else "word", raw.lower())
 
 
@@ -123,11 +125,9 @@ def _next(
         if is_plain and phrase in table.frames:
             return length, [Token(table.kind_of(w, "word"), w) for w in table.frames[phrase]]
     if (spelt := english_number(words)) is not None and pieces[place].kind == "word":
-        return spelt[0], [Token("number", number_text(spelt[1]))]
+        return spelt[0], [Token("number", str(spelt[1]))]
     if pieces[place].kind == "number" and len(words) > 1 and (by := multiple(words[1])):
-        value = digits_value(words[0]) if DIGITS.fullmatch(words[0]) else None
-        if value is not None:
-            return 2, [Token("number", number_text(value * by))]
+        return 2, [Token("number", digits_text(words[0], times=by))]
     if (rank := ordinal(words[0])) is not None and not (before and before[-1].kind == "number"):
         return 1, [Token("number", f"no. {rank}")]
     if (

@@ -5,7 +5,6 @@ hiragana that does not read as particles and endings stays as it is written.
 """
 
 import re
-from decimal import Decimal
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -17,18 +16,19 @@ from analysis.near_repetition.japanese_endings import (
     particles,
 )
 from analysis.near_repetition.numerals import (
+    DIGITS,
     KANJI_NUMERAL,
-    digits_value,
+    digits_text,
     kanji_value,
     large_unit,
-    number_text,
 )
 from analysis.near_repetition.tokens import Token, Words, words_of
 
 _RUNS = re.compile(
     r"(?P<date>\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}|\d{1,2}:\d{2})"
     r"|(?P<name>[A-Za-z][A-Za-z0-9]*(?:[-_.+#/@][A-Za-z0-9]+)*[+#]*)"
-    r"|(?P<number>(?<![\d.])-?\d[\d,]*(?:\.\d+)?)"
+    rf"|(?P<number>(?<![\d.])-?{DIGITS})"
+    r"|(?P<operator>[!<>=]=+|[-=]>|<-|\|\||&&|\+\+|--)"
     r"|(?P<katakana>[ァ-ヺー・]+)"
     r"|(?P<kanji>[㐀-鿿豈-﫿々〆ヶ])"
     r"|(?P<hiragana>[ぁ-ゖゝゞ]+)"
@@ -71,7 +71,7 @@ def _read(text: str, place: int, found: list[Token], table: Words) -> int:
     if kind != "end":
         value = raw.rstrip("ー") if kind == "katakana" else raw
         value = value if raw.isupper() else value.lower()
-        label = kind if kind == "date" else "word" if kind == "symbol" else "name"
+        label = kind if kind == "date" else "word" if kind in {"symbol", "operator"} else "name"
         found.append(Token(table.kind_of(value, label), value))
     else:
         found.append(Token("end", "|"))
@@ -84,10 +84,11 @@ def _longest_frame() -> int:
 
 
 def _read_number(text: str, place: int, raw: str, found: list[Token]) -> int:
-    value, end = digits_value(raw.lstrip("-")), place + len(raw)
+    times, end = 1, place + len(raw)
     while end < len(text) and (by := large_unit(text[end])) is not None:
-        value, end = value * Decimal(by), end + 1
-    found.append(Token("number", number_text(-value if raw.startswith("-") else value)))
+        times, end = times * by, end + 1
+    sign = "-" if raw.startswith("-") else ""
+    found.append(Token("number", sign + digits_text(raw.lstrip("-"), times=times)))
     return end
 
 
@@ -99,7 +100,7 @@ def _read_kanji(text: str, place: int, found: list[Token], table: Words) -> int:
         return place + len(listed)
     numeral = KANJI_NUMERAL.match(text, place)
     if numeral is not None and _is_counted(text, numeral.end(), place, table):
-        found.append(Token("number", number_text(Decimal(kanji_value(numeral.group())))))
+        found.append(Token("number", str(kanji_value(numeral.group()))))
         return numeral.end()
     if text[place] == "方" and place and "ぁ" <= text[place - 1] <= "ん":
         found.append(Token("question", "<how>"))

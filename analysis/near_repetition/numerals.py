@@ -11,7 +11,8 @@ _KANJI_DIGITS = {sign: value for value, sign in enumerate("〇一二三四五六
 _SMALL = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10**4, "億": 10**8, "兆": 10**12}
 KANJI_NUMERAL = re.compile(r"[〇一二三四五六七八九十百千万億兆]+")
-DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?"
+"""A number in digits; commas part thousands."""
 
 _UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -35,14 +36,13 @@ _ORDINALS = {
 }
 
 
-def number_text(value: Decimal) -> str:
-    """`value` without digits that say nothing: 5, 5.0 and 05 are one text."""
-    return format(value.normalize() + 0, "f")
+def digits_text(digits: str, *, times: int = 1) -> str:
+    """One text of what `DIGITS` matches, times `times`.
 
-
-def digits_value(text: str) -> Decimal:
-    """The number of `text`, which `DIGITS` matches; commas part thousands."""
-    return Decimal(text.replace(",", "").rstrip("."))
+    Zeros stay: version 1.10 is not version 1.1, and 007 is not 7.
+    """
+    plain = digits.replace(",", "")
+    return plain if times == 1 else format((Decimal(plain) * times).normalize() + 0, "f")
 
 
 def kanji_value(text: str) -> int:
@@ -65,7 +65,7 @@ def large_unit(sign: str) -> int | None:
     return {**_SMALL, **_LARGE}.get(sign)
 
 
-def english_number(words: Sequence[str]) -> tuple[int, Decimal] | None:
+def english_number(words: Sequence[str]) -> tuple[int, int] | None:
     """How many of the first `words` spell a number, and which; None where they do not."""
     total, current, used = 0, 0, 0
     for word in words:
@@ -80,7 +80,7 @@ def english_number(words: Sequence[str]) -> tuple[int, Decimal] | None:
         else:
             break
         used += 1
-    return (used, Decimal(total + current)) if used else None
+    return (used, total + current) if used else None
 
 
 def multiple(word: str) -> int | None:

@@ -1,11 +1,13 @@
 """The labelled pairs, and the rate of false hits that they give with its upper bound."""
 
 from collections import Counter
+from itertools import combinations
+from pathlib import Path
 
 import pytest
 
 from analysis.near_repetition.embedding import embed
-from analysis.near_repetition.guards import text_conflicts
+from analysis.near_repetition.guards import meaning_of, text_conflicts
 from analysis.near_repetition.labelled import (
     PARAPHRASE,
     FalseHits,
@@ -19,6 +21,8 @@ KINDS = {
     "antonym", "comparative", "date", "meaning", "name", "negation", "number", "paraphrase",
     "quantifier", "role", "target language", "unit",
 }  # fmt: skip
+
+PASSING = Path(__file__).parent.parent / "fixtures" / "near_repetition" / "passing_pairs.txt"
 
 
 def is_japanese(text: str) -> bool:
@@ -77,3 +81,18 @@ def test_stored_similarities_are_those_of_the_pinned_model() -> None:
     found = (vectors[0::2] * vectors[1::2]).sum(axis=1)
     assert found.tolist() == pytest.approx([pair.similarity for pair in pairs], abs=0.005)
     assert Counter(pair.half for pair in pairs).keys() == {"development", "held out"}
+
+
+def test_of_all_pairs_of_the_labelled_texts_those_pass_that_a_reader_let_pass() -> None:
+    texts = sorted({text for pair in labelled_pairs() for text in (pair.a, pair.b)})
+    by_key: dict[tuple[str, ...], list[str]] = {}
+    for text in texts:
+        by_key.setdefault(meaning_of(text).key, []).append(text)
+    passing = [
+        f"{one} | {other}\n"
+        for alike in by_key.values()
+        for one, other in combinations(alike, 2)
+        if not text_conflicts(one, other)
+    ]
+    assert len(texts) == 1102  # 606,651 pairs
+    assert sorted(passing) == PASSING.read_text("utf-8").splitlines(keepends=True)
