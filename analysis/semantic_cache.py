@@ -5,7 +5,7 @@ it, and to count what an exact cache answers already.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -18,13 +18,14 @@ from analysis.near_repetition.asked import Asked, asked_of
 from analysis.near_repetition.embedding import embed
 from analysis.near_repetition.labelled import CONFIDENCE, false_hits
 from analysis.near_repetition.lookup import (
-    MOST_EMBEDDED,
+    MOST_ALIKE,
+    MOST_OTHERS,
     THRESHOLD,
+    Choice,
     Found,
     NearPair,
     chosen,
     looked_up,
-    partner_texts,
 )
 from analysis.repetition import cut_notes, spent_text
 from analysis.selection import Filters, caller_values, read_cohorts, selected
@@ -52,8 +53,7 @@ class _Reading:
 
     rows: pl.DataFrame
     totals: pl.DataFrame
-    questions: Sequence[Asked]
-    compared: Sequence[Asked]
+    choice: Choice
     unfit: Mapping[str, int]
 
 
@@ -75,7 +75,7 @@ def semantic_cache(
         raise WrongQuestionError(f"semantic_cache is by endpoint, guard or pair, not by {by!r}; "
                                  f"{nearest(by, GRAINS)}")  # fmt: skip
     read = _read(ledger.connection, window, selected(where))
-    found = looked_up(read.compared, embed) if len(read.compared) > 1 else {}
+    found = looked_up(questions, embed) if len(questions := read.choice.questions) > 1 else {}
     spent = read.rows.select("call_id", "gpu_seconds", "cost", "currency")
     hits = _hits(found).join(spent, on="call_id", how="left", maintain_order="left")
     frame = {"endpoint": _by_endpoint, "guard": _by_guard, "pair": _by_pair}[by](read, found, hits)
@@ -98,12 +98,10 @@ def _read(connection: Connection, window: Window, filters: Filters) -> _Reading:
         connection, question_named("semantic_cache"), **wanted, most_rows=MOST_QUESTIONS
     )
     read = [asked_of(row) for row in rows.iter_rows(named=True)]
-    questions = [one for one in read if isinstance(one, Asked)]
     return _Reading(
         rows=rows,
         totals=totals,
-        questions=questions,
-        compared=chosen(questions),
+        choice=chosen([one for one in read if isinstance(one, Asked)]),
         unfit=Counter(one for one in read if isinstance(one, str)),
     )
 
@@ -256,19 +254,21 @@ def _rate_note() -> str:
 
 def _sample_notes(read: _Reading) -> list[str]:
     notes = []
-    question_count = read.rows.group_by("endpoint").agg(pl.col("question_count").first())
-    all_count = int(question_count["question_count"].sum())
+    counts = read.rows.group_by("endpoint").agg(pl.col("question_count").first())
+    all_count = int(counts["question_count"].sum())
     if all_count > read.rows.height:
         notes.append(
-            f"a sample: {read.rows.height:,} of {all_count:,} different questions, drawn by lot"
+            f"a sample: {read.rows.height:,} of {all_count:,} different questions, drawn by lot; "
+            "hits among the others are not counted: ask for an endpoint or a shorter window"
         )
-    texts = {one.text for one in read.questions}
-    compared = {one.text for one in read.compared}
-    if len(compared) < len(texts):
+    if read.choice.alike_count > MOST_ALIKE:
         notes.append(
-            f"embedded: {len(compared):,} of {len(texts):,} different texts, at most "
-            f"{MOST_EMBEDDED:,}, those first that have one with the same content words: "
-            f"{partner_texts(read.questions):,}. The others cannot be hits; near pairs among them "
-            "are not counted"
+            f"a sample: of {read.choice.alike_count:,} texts that have one with the same tokens "
+            f"the first {MOST_ALIKE:,} are compared; hits among the others are not counted"
+        )
+    if read.choice.other_count > MOST_OTHERS:
+        notes.append(
+            f"a sample: of {read.choice.other_count:,} texts that can be no hit the first "
+            f"{MOST_OTHERS:,} are compared, to count what the guards stop"
         )
     return notes

@@ -19,8 +19,11 @@ THRESHOLD = 0.95
 """Least cosine of two questions that are near; chosen on the development half of the labelled
 pairs, where it loses no paraphrase that the guards let pass."""
 
-MOST_EMBEDDED = 400
-"""Different texts that one answer embeds, some seconds of two cores."""
+MOST_ALIKE = 400
+"""Different texts that one answer embeds of those that could be hits: some seconds of two cores."""
+
+MOST_OTHERS = 100
+"""And of those that could not, to count what the guards stop."""
 
 BLOCK = 512
 """Questions that are compared with all before them at once."""
@@ -51,24 +54,31 @@ class Found:
     hits: list[NearPair] = field(default_factory=list)
 
 
-def chosen(questions: Sequence[Asked], most_texts: int = MOST_EMBEDDED) -> list[Asked]:
-    """Of `questions` those to compare, in their order: of at most so many different texts.
+class Choice(NamedTuple):
+    """The questions to compare, in their order, and of how many different texts they are.
 
-    First those that have another with the same content words in their endpoint, since no other
-    pair can pass the guards; then the rest, to count what the guards stop.
+    A text is alike where another of its endpoint has the same tokens: no other pair can pass the
+    guards. Of the `alike_count` such texts and the `other_count` other ones the first are chosen.
     """
-    partners = Counter((one.endpoint, meaning_of(one.text).key) for one in questions)
-    ranked = sorted(questions, key=lambda one: partners[one.endpoint, meaning_of(one.text).key] < 2)
-    texts = list(dict.fromkeys(one.text for one in ranked))[:most_texts]
-    kept = set(texts)
-    return [one for one in questions if one.text in kept]
+
+    questions: Sequence[Asked]
+    alike_count: int
+    other_count: int
 
 
-def partner_texts(questions: Sequence[Asked]) -> int:
-    """How many different texts have another with the same content words in their endpoint."""
-    keys = {(one.endpoint, meaning_of(one.text).key, one.text) for one in questions}
-    counts = Counter((endpoint, key) for endpoint, key, _ in keys)
-    return sum(counts[endpoint, key] > 1 for endpoint, key, _ in keys)
+def chosen(
+    questions: Sequence[Asked], most_alike: int = MOST_ALIKE, most_others: int = MOST_OTHERS
+) -> Choice:
+    """Of `questions` those to compare."""
+    texts = dict.fromkeys((one.endpoint, one.text) for one in questions)
+    keys = {place: (place[0], meaning_of(place[1]).key) for place in texts}
+    counts = Counter(keys.values())
+    alike = [place for place in texts if counts[keys[place]] > 1]
+    others = [place for place in texts if counts[keys[place]] == 1]
+    kept = {*alike[:most_alike], *others[:most_others]}
+    return Choice(
+        [one for one in questions if (one.endpoint, one.text) in kept], len(alike), len(others)
+    )
 
 
 def looked_up(

@@ -55,12 +55,19 @@ questions as (
 drawn as (
     select
         call_no,
-        asked_hash,
-        sum(call_count) over (partition by endpoint) as text_count,
-        count(*) over (partition by endpoint) as question_count
+        asked_hash
     from questions
     order by asked_hash asc, call_no asc
     limit $most_rows
+),
+
+totals as (
+    select
+        endpoint,
+        sum(call_count) as text_count,
+        count(*) as question_count
+    from questions
+    group by endpoint
 ),
 
 spent as (
@@ -108,12 +115,13 @@ select
         when s.call_no is null then k.currency
     end as currency,
     t.prompt,
-    cast(d.text_count as bigint) as text_count,
-    d.question_count
+    cast(o.text_count as bigint) as text_count,
+    o.question_count
 from drawn as d
 inner join call_rows as r on d.call_no = r.call_no
 inner join cohorts as c on r.cohort_id = c.cohort_id
 inner join contents as t on r.call_id = t.call_id
+inner join totals as o on c.endpoint is not distinct from o.endpoint
 left join spent as s on r.call_no = s.call_no
 left join token_charges as k on r.call_no = k.call_no
 order by begun_at asc, r.call_id asc

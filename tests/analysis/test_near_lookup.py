@@ -8,7 +8,7 @@ import pytest
 
 from analysis.near_repetition.asked import Asked
 from analysis.near_repetition.embedding import Vectors
-from analysis.near_repetition.lookup import chosen, looked_up, partner_texts
+from analysis.near_repetition.lookup import chosen, looked_up
 
 ASKED = Asked(
     call_id="1",
@@ -83,9 +83,14 @@ def test_blocks_change_nothing(count: int) -> None:
     assert len(found.hits) == count - 4
 
 
-def test_texts_with_the_same_content_words_are_compared_first() -> None:
+def test_texts_with_the_same_tokens_are_compared_and_some_others() -> None:
     alone = [asked(number, f"Tell me about topic number {number}") for number in range(3)]
-    questions = [*alone, asked(8, SAME[0]), asked(9, SAME[1])]
-    kept = chosen(questions, most_texts=3)
-    assert [one.call_id for one in kept] == ["0", "8", "9"]
-    assert partner_texts(questions) == 2
+    alike = [asked(7 + number, text) for number, text in enumerate(SAME[:3])]
+    choice = chosen([*alone, *alike], most_alike=2, most_others=1)
+    assert [one.call_id for one in choice.questions] == ["0", "7", "8"]
+    assert (choice.alike_count, choice.other_count) == (3, 3)
+
+
+def test_one_text_in_two_scopes_is_no_other_text() -> None:
+    twice = [asked(1, SAME[0]), replace(asked(2, SAME[0]), scope=("u",) * 7)]
+    assert chosen(twice).alike_count == 0
