@@ -48,6 +48,8 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
         "duckdb": "cast(({0}) as hugeint)",
         "spark": "cast(({0}) as decimal(38, 0))",
     },
+    # A whole number for a text: equal texts have equal ones, and others hardly ever.
+    "key_of": {"duckdb": "cast(hash({0}) >> 1 as bigint)", "spark": "xxhash64({0})"},
     # The price of GPU-picoseconds at a price per GPU-hour, summed: exact until its last step.
     "sum_gpu_cost": {
         "duckdb": (

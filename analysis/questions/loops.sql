@@ -15,8 +15,36 @@
 -- status; an answer to the same prompt, or in a conversation to a longer one. What does not tell
 -- its arguments repeats nothing, and a result that is not told is not known to be another. A loop
 -- is established with the second repeat in succession, or the last of one whole round where a
--- round has more steps. Its calls are those after that up to the last repeat.
-with steps as (
+-- round has more steps. Its calls are those after that up to the last repeat. Keys choose what may
+-- repeat: two that are equal by chance only add a trace that is looked at.
+with deeds as (
+    select
+        key_of(t.trace_id || ' tool') as scope_key,
+        key_of(
+            t.trace_id || t.tool || ' ' || t.arguments_hash || ' ' || coalesce(t.result_hash, '')
+            || t.status
+        ) as deed_key
+    from tool_runs as t
+    where t.tool is not null and t.arguments_hash is not null
+    union all
+    select
+        key_of(coalesce(r.trace_id, r.conversation_id) || ' answer') as scope_key,
+        key_of(coalesce(r.trace_id, r.conversation_id) || r.output_hash) as deed_key
+    from call_rows as r
+    where r.output_hash is not null and coalesce(r.trace_id, r.conversation_id) is not null
+),
+
+repetitive as (
+    select distinct scope_key
+    from (
+        select scope_key
+        from deeds
+        group by scope_key, deed_key
+        having count(*) > 1
+    ) as d
+),
+
+steps as (
     select
         t.trace_id as scope_id,
         'tool' as kind,
@@ -30,6 +58,7 @@ with steps as (
         cast(null as varchar) as conversation_id,
         cast(null as bigint) as input_tokens
     from tool_runs as t
+    inner join repetitive as d on key_of(t.trace_id || ' tool') = d.scope_key
     where coalesce(t.started_at, t.ended_at) is not null
     union all
     select
@@ -46,26 +75,13 @@ with steps as (
         r.input_tokens
     from call_rows as r
     inner join cohorts as c on r.cohort_id = c.cohort_id
+    inner join repetitive as d
+        on key_of(coalesce(r.trace_id, r.conversation_id) || ' answer') = d.scope_key
     where
         c.origin = 'production'
         and c.operation <> 'embeddings'
         and coalesce(r.trace_id, r.conversation_id) is not null
         and coalesce(r.arrived_at, r.started_at) is not null
-),
-
-repetitive as (
-    select distinct
-        d.scope_id,
-        d.kind
-    from (
-        select
-            s.scope_id,
-            s.kind
-        from steps as s
-        where s.deed is not null
-        group by s.scope_id, s.kind, s.deed
-        having count(*) > 1
-    ) as d
 ),
 
 numbered as (
@@ -76,7 +92,6 @@ numbered as (
             order by s.begun_at, s.step_id
         ) as step_no
     from steps as s
-    inner join repetitive as r on s.scope_id = r.scope_id and s.kind = r.kind
 ),
 
 compared as (
