@@ -186,7 +186,8 @@ def test_calls_in_no_pool_are_held_against_engines_of_their_model(
 ) -> None:
     rented = {"model": "grok-3", "provider": "x-ai", "timing_source": "span", "replica": None}
     text = text_of(SCRAPES, BEGIN, HERE).replace("llama", "grok-3")
-    row = one(ledger_of([A | rented, B | rented, A], [text], Configuration()))
+    pooled = A | {"call_id": "c", "replica": "another"}
+    row = one(ledger_of([A | rented, B | rented, pooled], [text], Configuration()))
     assert (row["pool"], row["replica"], row["model"]) == (None, None, "grok-3")
     assert row["call_input_tokens"] == 300.0
 

@@ -17,6 +17,7 @@ from ingest.config import Configuration
 from ingest.ledger import Ledger, open_for_writing
 from ingest.purge.purging import Purge, purge
 from ingest.records import Batch, Reject, Sample
+from ingest.rows import RowMaker
 from ingest.stage import Stage
 from ingest.store.deliveries import DeliveryCounts
 from ingest.store.samples import sample_table
@@ -39,8 +40,15 @@ def sample(at_s: float, value: float | None, **fields: Any) -> Sample:
 
 
 def take(ledger: Ledger, samples: Sequence[Sample], delivery_id: int = 1) -> DeliveryCounts:
-    stage = Stage(ledger.connection, delivery_id, Configuration())
-    stage.take(Batch(samples=samples, ignored_count=3))
+    return take_batch(ledger, Batch(samples=samples), Configuration(), delivery_id)
+
+
+def take_batch(
+    ledger: Ledger, batch: Batch, configuration: Configuration, delivery_id: int = 1
+) -> DeliveryCounts:
+    rows = RowMaker(ledger.connection, configuration).rows(batch)
+    stage = Stage(ledger.connection, delivery_id, configuration)
+    stage.take(rows)
     return stage.settle()
 
 
@@ -62,9 +70,7 @@ def test_a_sample_delivered_twice_is_one() -> None:
     with open_for_writing(None) as ledger:
         first = take(ledger, [sample(1, 5), sample(1, 5), sample(2, 7)])
         again = take(ledger, [sample(2, 7), sample(3, 9)], 2)
-        assert first == DeliveryCounts(
-            read=3, new=2, duplicate=1, rejected=0, conflict=0, ignored=3
-        )
+        assert first == DeliveryCounts(read=3, new=2, duplicate=1, rejected=0, conflict=0)
         assert (again.read, again.new, again.duplicate, again.conflict) == (2, 1, 1, 0)
         assert len(stored(ledger)) == 3
 
@@ -189,9 +195,8 @@ def test_a_value_that_fits_no_row_is_rejected_alone() -> None:
 
 def test_rejects_of_samples_pass_the_privacy_setting() -> None:
     with open_for_writing(None) as ledger:
-        stage = Stage(ledger.connection, 1, Configuration(content="off"))
-        stage.take(Batch(rejects=[Reject(position="line 1", reason="no sample", record="secret")]))
-        stage.settle()
+        reject = Reject(position="line 1", reason="no sample", record="secret")
+        take_batch(ledger, Batch(rejects=[reject]), Configuration(content="off"))
         assert ledger.connection.execute("select record from rejects").fetchall() == [(None,)]
 
 
