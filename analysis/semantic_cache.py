@@ -40,7 +40,7 @@ GRAINS = ("endpoint", "guard", "pair")
 MOST_QUESTIONS = 20_000
 """Questions that one answer reads; of more, so many are drawn by lot."""
 
-NO_TEXT = 'set content to "full", and ingest again'
+NO_TEXT = 'send prompts (gen_ai.input.messages), set content to "full", and ingest again'
 BOUND_NOTE = (
     "an upper bound: no kept answer expires, all GPU-seconds of an answered call are counted, and "
     "what else ran in its batch is not made faster"

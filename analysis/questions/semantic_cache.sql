@@ -11,7 +11,8 @@
 -- identity: over all endpoints, question_count is at most text_count
 
 -- The hash orders the questions as a draw of lots does, the same one in every run. Calls that begin
--- at once go by call_id. An embedding is no answer that could be kept.
+-- at once go by call_id. An embedding is no answer that could be kept, and what came out of a
+-- gateway's cache is saved already.
 with cohort_choice as (
     select explode($cohort_ids) as cohort_id
 ),
@@ -34,6 +35,7 @@ asked as (
         and c.operation is distinct from 'embeddings'
         and t.prompt is not null
         and r.input_hash is not null
+        and not coalesce(r.is_cache_hit, false)
         and coalesce(r.arrived_at, r.started_at) is not null
         and ($since is null or coalesce(r.arrived_at, r.started_at) >= $since)
         and ($until is null or coalesce(r.arrived_at, r.started_at) < $until)

@@ -68,6 +68,12 @@ def test_the_first_of_a_kind_and_exact_repetitions_are_not_counted(ledger_of: An
     assert "1 call answered beyond exact repetition: 10.000 GPU-seconds, 0.01 USD" in answer.notes
 
 
+def test_what_a_gateway_s_cache_answered_is_not_counted_again(ledger_of: Any) -> None:
+    calls = [call(1, RESET[0]), call(2, RESET[1], is_cache_hit=True)]
+    row = only(ask(ledger_of(calls, POOLED)))
+    assert (row["call_count"], row["question_count"], row["hit_count"]) == (1, 1, 0)
+
+
 def test_calls_by_the_token_have_a_cost_and_no_gpu_seconds(ledger_of: Any) -> None:
     calls = [call(n, text, model="rented", timing_source="span") for n, text in enumerate(RESET)]
     row = only(ask(ledger_of(calls, POOLED)))
@@ -133,9 +139,9 @@ def test_two_texts_that_masks_made_equal_are_two(ledger_of: Any) -> None:
 
 def test_without_stored_texts_it_says_what_is_missing(ledger_of: Any) -> None:
     answer = ask(ledger_of([call(1, RESET[0])], Configuration()))
-    assert answer.notes == (
-        'no text of 1 answered call is stored: set content to "full", and ingest again',
-    )
+    (note,) = answer.notes
+    assert note.startswith("no text of 1 answered call is stored: send prompts")
+    assert 'content to "full"' in note
     assert only(answer)["hit_count"] == 0
 
 
