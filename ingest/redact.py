@@ -51,7 +51,9 @@ FIELD_OF_FINGERPRINT: Mapping[str, FieldName] = {
 }
 """Attribute that keeps the hash of a text from before it was masked, to the field it is read as."""
 
-_PROSE = re.compile(r"""(["'])[^"']*[^\W\d_]{2}\s+[^\W\d_]{2}[^"']*\1?""")
+_QUOTED = re.compile(r"""(?<!\w)(["'])(?:(?!\1)[^\\]|\\.|\1(?=\w))*(?:\1|\Z)""", re.DOTALL)
+"""What a reason quotes, as `repr` writes it; a quote that was cut off goes to the end."""
+_PROSE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}")
 """A quotation of several words, in the reason of a reject."""
 
 
@@ -153,7 +155,7 @@ class Redaction:
             return reject
         return replace(
             reject,
-            reason=_PROSE.sub("'…'", reject.reason),
+            reason=_QUOTED.sub(_without_prose, reject.reason),
             record=fingerprint(reject.record, self.configuration),
         )
 
@@ -244,3 +246,8 @@ def _told_by_text(span: Span, reading: Reading, left: Mapping[str, Json]) -> dic
 
 def _has_text(events: Sequence[SpanEvent]) -> bool:
     return any(is_event_text(name) for event in events for name in event.attributes)
+
+
+def _without_prose(quoted: re.Match[str]) -> str:
+    """A quote as it is, unless words follow each other in it."""
+    return "'…'" if _PROSE.search(quoted.group()) else quoted.group()

@@ -106,9 +106,14 @@ def _told_tokens(view: Call) -> tuple[int, int]:
 
 
 def _endpoint_of(outward_in: Sequence[Call]) -> Call:
-    """The view that names the endpoint: one that the user mapped, else the outermost."""
+    """The view that names the endpoint: one that the user mapped, else the outermost.
+
+    A view that has nothing but its service to name it after gives way to one that has more: the
+    interval of a trace that holds the engine is the engine's, so it seems to be inside.
+    """
     mapped = [view for view in outward_in if view.endpoint_source == "map"]
-    return mapped[0] if mapped else _with(outward_in, "endpoint")
+    named = [view for view in outward_in if view.endpoint_source not in (None, "service")]
+    return (mapped or named or [_with(outward_in, "endpoint")])[0]
 
 
 def _failed(outward_in: Sequence[Call]) -> Call | None:

@@ -5,6 +5,8 @@ Owns the sentence that a call without usage is kept with. Refuses to estimate a 
 
 ASK_FOR_USAGE = "ask for stream_options.include_usage"
 STREAM_WITHOUT_USAGE = f"stream without usage; {ASK_FOR_USAGE}"
+TOLD_TOGETHER = "the run tells them together"
+"""In the note of a call whose tokens stand in a line that is not itemised: nothing is counted."""
 _FIRST_ERROR = 400
 
 

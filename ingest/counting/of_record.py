@@ -1,13 +1,14 @@
 """What is counted of a call that a reader hands over whole, with its texts.
 
-Owns the moment: before the texts are hashed or masked. Refuses to replace what the record tells.
+Owns the moment: before the texts are hashed or masked. Refuses to replace what the record tells,
+and to count what a line of the whole run has already.
 """
 
 from dataclasses import replace
 from typing import Any
 
 from ingest.calls.content import messages_of
-from ingest.calls.missing import missing_note
+from ingest.calls.missing import TOLD_TOGETHER, missing_note
 from ingest.calls.tokens import Buckets
 from ingest.config import Configuration
 from ingest.counting.filling import RequestEnd, filled, section_columns
@@ -19,6 +20,8 @@ from ingest.records import Call
 def counted_call(call: Call, configuration: Configuration) -> Call:
     """`call` with counted tokens where its record has texts and no usage, sections and hashes."""
     if configuration.content == "off" or (call.prompt is None and call.completion is None):
+        return call
+    if TOLD_TOGETHER in (call.tokens_note or ""):
         return call
     told = Buckets.of(call)
     found = count(_wanted(call, told, configuration), configuration)

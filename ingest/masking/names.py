@@ -8,7 +8,8 @@ from functools import lru_cache
 
 _SECRET = re.compile(
     r"(?:passw(?:or)?d|passphrase|secret|(?:api|access|private|secret)[-_ ]?key|"
-    r"(?:access|refresh|id|auth|bearer|session|api|csrf)[-_ ]?token|"
+    r"(?:access|refresh|id|auth|bearer|session|api|csrf|security|private|vault|bot|git(?:hub|lab)|"
+    r"hf|slack)[-_ ]?token|"
     r"credentials?|cookie|authorization|(?<![a-z])pwd)(?:\.\d+)?$",
     re.IGNORECASE,
 )

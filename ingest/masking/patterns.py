@@ -23,7 +23,10 @@ def mark(name: str) -> str:
 SECRET = mark("secret")
 EMAIL = mark("email")
 
-_LENT = "(?:access|refresh|id|auth|bearer|session|api|csrf)[-_ ]?token"
+_LENT = (
+    "(?:access|refresh|id|auth|bearer|session|api|csrf|security|private|vault|bot|git(?:hub|lab)|hf|"
+    "slack)[-_ ]?token"
+)
 NAME = (
     "(?i:passw(?:or)?d|passphrase|secret|(?:api|access|private|secret)[-_ ]?key|"
     rf"{_LENT}|credentials?|cookie|authorization|\bpwd)"
@@ -35,7 +38,15 @@ _SCHEME = r"(?:(?i:bearer|basic|token|digest|negotiate|apikey)\s+)?"
 _CREDENTIAL = "[A-Za-z0-9._~+/=-]"
 _KEY_ENDS = "-----END [A-Z ]*PRIVATE KEY-----"
 
+_PAIR = (
+    rf"\"(?:key|name)\"\s*:\s*\"[^\"\\]*{NAME}(?:\.[0-9]+)?\"\s*,\s*\"value\"\s*:"
+    r"[\[{\s]*(?:\"[A-Za-z]+\"\s*:[\[{\s]*)*"
+)
+"""A name and what stands before its value, as in OTLP's JSON: `{"stringValue": "…"}`."""
+
 _NAMED = (
+    Rewrite(rf"({_PAIR})-?[0-9][0-9.eE+-]*", rf'\1"{SECRET}"'),
+    Rewrite(rf"({_PAIR}\")(?:[^\"\\]|\\.)+", rf"\1{SECRET}"),
     Rewrite(rf"({NAME}\"?\s*[:=]\s*\")(?:[^\"\\]|\\.)+", rf"\1{SECRET}"),
     Rewrite(rf"({NAME}\\+\"\s*[:=]\s*\\+\")[^\"\\]*(?:\\+[^\"\\][^\"\\]*)*", rf"\1{SECRET}"),
     Rewrite(rf"({NAME}'?\s*[:=]\s*')(?:[^'\\]|\\.)+", rf"\1{SECRET}"),

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.calls.missing import missing_note
+from ingest.calls.missing import TOLD_TOGETHER, missing_note
 from ingest.calls.remainders import NOT_ITEMISED
 from ingest.calls.timing import quality
 from ingest.calls.tokens import buckets, token_count
@@ -63,6 +63,7 @@ def _calls(source: Source) -> Iterator[Call | Reject]:
 def _run(document: Document, run: Mapping[str, Json], identity: str) -> Iterator[Call | Reject]:
     """The calls of one run, then its line "not itemised"."""
     model, call_count = _model(run), 0
+    is_told = _tells_output(run.get("info"))
     for index, step in enumerate(run["trajectory"]):
         try:
             answer = text_or_none(record_of(step).get("response"))
@@ -71,7 +72,7 @@ def _run(document: Document, run: Mapping[str, Json], identity: str) -> Iterator
             continue
         if answer is not None:
             call_count += 1
-            yield _step(f"{identity}:{index}", answer, model)
+            yield _step(f"{identity}:{index}", answer, model, is_told=is_told)
     try:
         total = _total(run.get("info"), f"{identity}:total", call_count, model)
     except ValueError as error:
@@ -81,8 +82,14 @@ def _run(document: Document, run: Mapping[str, Json], identity: str) -> Iterator
         yield total
 
 
-def _step(identity: str, answer: str, model: str | None) -> Call:
-    """The call of one step, which tells neither tokens nor time."""
+def _tells_output(info: Json) -> bool:
+    """Whether the run tells what its steps put out together."""
+    stats = info.get("model_stats") if isinstance(info, dict) else None
+    return isinstance(stats, dict) and token_count(stats.get("tokens_received")) is not None
+
+
+def _step(identity: str, answer: str, model: str | None, *, is_told: bool) -> Call:
+    """The call of one step, which tells neither tokens nor time; `is_told`: the run tells them."""
     note = missing_note(
         None, None, status="ok", http_status=None, is_stream=False, operation="chat"
     )
@@ -91,7 +98,7 @@ def _step(identity: str, answer: str, model: str | None) -> Call:
         timing_source="tokens",
         timing_quality=quality(None, None, None, None),
         tokens_source="unknown",
-        tokens_note=f"{note}; the run tells them together",
+        tokens_note=f"{note}; {TOLD_TOGETHER}" if is_told else note,
         model_requested=model,
         model=model,
         completion=answer,

@@ -14,7 +14,7 @@ from typing import Any
 from google.rpc.status_pb2 import Status
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -35,6 +35,8 @@ ENCODINGS = {"application/x-protobuf": PROTOBUF, "application/json": JSON}
 WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE, UNAUTHENTICATED = 3, 8, 14, 16
 """Codes of google.rpc.Code, which an answer that is no 200 carries."""
+CLIENT_GONE = 499
+"""Status of a request whose sender hung up before its end; nobody reads the answer."""
 
 
 class RefusalError(Exception):
@@ -84,6 +86,9 @@ async def _export(
             signal,
             encoding,
         )
+    except ClientDisconnect:
+        reception.count(DOOR, "refused")
+        return Response(status_code=CLIENT_GONE)
     except RefusalError as error:
         outcome = "busy" if error.status == 503 else "refused"
         reception.count(DOOR, outcome)
@@ -127,16 +132,23 @@ def _encoding_of(request: Request) -> str:
 
 
 async def _body(request: Request, most: int) -> bytes:
+    """The body; one that is announced as larger than `most` is not waited for."""
+    announced = request.headers.get("content-length", "")
+    _limit(int(announced) if announced.isdecimal() else 0, most)
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > most:
-            raise RefusalError(
-                413, RESOURCE_EXHAUSTED, f"the body has more than {most:,} bytes; send less at once"
-            )
+        _limit(size, most)
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _limit(size: int, most: int) -> None:
+    if size > most:
+        raise RefusalError(
+            413, RESOURCE_EXHAUSTED, f"the body has more than {most:,} bytes; send less at once"
+        )
 
 
 def _decompressed(body: bytes, compression: str, most: int) -> bytes:

@@ -1,5 +1,6 @@
 """Which view of a call that was told apart gives which column."""
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
 from typing import Any
@@ -60,6 +61,13 @@ def test_a_mapped_endpoint_wins_wherever_it_stands() -> None:
     mapped = view("gateway", (0.5, 9.5), endpoint="/mapped", endpoint_source="map")
     found = joined_call((APP, mapped, ENGINE), "probable")
     assert (found.endpoint, found.endpoint_source) == ("/mapped", "map")
+
+
+def test_an_endpoint_named_after_the_service_gives_way_to_one_of_a_trace_with_the_engine() -> None:
+    traced = replace(ENGINE, endpoint="/ask", endpoint_source="route")
+    for order in permutations((traced, GATEWAY)):
+        found = joined_call(order, "response_id")
+        assert (found.endpoint, found.endpoint_source) == ("/ask", "route")
 
 
 def test_the_outermost_failure_is_the_outcome() -> None:

@@ -49,6 +49,14 @@ def test_what_is_still_missing_stays_said() -> None:
     assert (found.tokens_note or "").endswith("no usage reported: output tokens are unknown")
 
 
+def test_what_a_line_of_the_whole_run_has_is_not_counted_besides() -> None:
+    note = "no usage reported: input and output tokens are unknown; the run tells them together"
+    found = taken(completion="Hi!", tokens_note=note, **NO_USAGE)
+    assert (tokens(found), found.tokens_source) == ((None, None), "unknown")
+    assert found.tokens_note == note
+    assert found.output_hash is not None
+
+
 def test_reported_counts_and_hashes_of_a_record_stay() -> None:
     found = taken(
         prompt="Where is Paris? " * 20,

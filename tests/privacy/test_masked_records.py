@@ -205,6 +205,45 @@ def test_a_reason_quotes_no_prose_where_texts_are_not_stored() -> None:
     assert kept.reason == "usage '…' is no object; see 'input'"
 
 
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        (
+            "id 'zz' is neither 32 hex digits nor base64",
+            "id 'zz' is neither 32 hex digits nor base64",
+        ),
+        ("'abc' is no whole number", "'abc' is no whole number"),
+        ("the model's own 'x' and 'two words'", "the model's own 'x' and '…'"),
+        ("'it's my private text' is no object", "'…' is no object"),
+        (r"'don\'t tell any one' is no count", "'…' is no count"),
+        ('"it\'s two words" is no count', "'…' is no count"),
+        ("'cut off in the mid", "'…'"),
+    ],
+)
+def test_a_reason_says_what_is_wrong_after_what_it_quotes(reason: str, kept: str) -> None:
+    (found,) = Redaction(Configuration()).rejects([Reject(position="line 1", reason=reason)])
+    assert found.reason == kept
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"stringValue":"hunter\\"2"}',
+        '{"arrayValue": {"values": [{"stringValue": "hunter2"}]}}',
+        '{"intValue":"42"}',
+        '{"intValue":42}',
+        '"hunter2"',
+        '{"stringValue":"hunter2 cut o',
+    ],
+)
+def test_a_rejected_span_keeps_no_value_under_the_name_of_a_secret(value: str) -> None:
+    record = f'{{"spanId":"q","attributes":[{{"key":"db.password","value":{value}'
+    (found,) = Redaction(FULL).rejects([Reject(position="line 1", reason="", record=record)])
+    assert found.record is not None
+    assert "[masked: secret]" in found.record
+    assert not any(part in found.record for part in ("hunter", "42"))
+
+
 def test_what_was_masked_is_counted_by_mask() -> None:
     redaction = Redaction(FULL)
     redaction.spans([span({"a": CARD, "b": "joe@example.com", "user.password": "x"})])

@@ -59,6 +59,7 @@ def test_a_run_without_totals_has_its_steps_alone(take) -> None:
     for info in (None, {}, {"model_stats": None}):
         (step,) = take(run(info=info), "swe-agent").calls
         assert (step.operation, step.model) == ("chat", None)
+        assert step.tokens_note == "no usage reported: input and output tokens are unknown"
 
 
 def test_runs_in_a_row_are_told_apart(take) -> None:
