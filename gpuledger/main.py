@@ -26,6 +26,8 @@ class CommandEntry:
 
 _MACHINE_ERRORS = ("IOException", "FatalException", "OutOfMemoryException")
 """Errors of the database that tell of a full or failing disk, or of too little memory."""
+_NOT_WRITTEN = "Could not write file"
+"""What the database says, in an error of another name, of a commit for which there is no room."""
 
 COMMANDS: dict[str, CommandEntry] = {
     "demo": CommandEntry(
@@ -127,7 +129,9 @@ def _of_the_machine(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror or error}; mend that and run the command again"
-    if type(error).__module__ != "_duckdb" or type(error).__name__ not in _MACHINE_ERRORS:
+    if type(error).__module__ != "_duckdb":
+        return None
+    if type(error).__name__ not in _MACHINE_ERRORS and _NOT_WRITTEN not in str(error):
         return None
     return (
         f"the ledger could not be read or written: {str(error).splitlines()[0]}; free space or "

@@ -23,7 +23,8 @@ class Context(NamedTuple):
 
     `around_engine` is `found` without what engine spans say. `model_server_route` is a route that
     only names a model server. `has_root` says that the trace's root is here and is no model call.
-    `place` is the id of the workflow, agent, tool or HTTP request of the product.
+    `place` is the id of the workflow, agent, tool or HTTP request of the product, else of the top
+    span, where that is no model call.
     """
 
     found: Found
@@ -46,12 +47,12 @@ def contexts(
         above = None if parent is None else found[parent]
         if above is None:
             is_call = parts[index].role in MODEL_ROLES
-            above = _empty(span, has_root=not tree.is_cut[index] and not is_call)
+            above = _empty(span, is_call=is_call, is_cut=tree.is_cut[index])
         found.append(_inside(above, span, parts[index], columns, table))
     return found
 
 
-def _empty(top: Span, *, has_root: bool) -> Context:
+def _empty(top: Span, *, is_call: bool, is_cut: bool) -> Context:
     return Context(
         found={},
         around_engine={},
@@ -59,9 +60,9 @@ def _empty(top: Span, *, has_root: bool) -> Context:
         route=None,
         model_server_route=None,
         workflow=None,
-        place=None,
+        place=None if is_call else top.span_id,
         top_name=top.name,
-        has_root=has_root,
+        has_root=not is_cut and not is_call,
     )
 
 

@@ -161,6 +161,28 @@ def test_attempts_may_lie_at_any_depth_of_one_workflow(
     assert numbers(calls) == {"a": 1, "b": 2}
 
 
+def test_nested_retries_of_a_job_that_no_request_began_are_one_operation(
+    span: Any, chat: Any, derived: Any
+) -> None:
+    failed = [
+        chat(
+            f"{outer}{inner}",
+            f"try {outer}",
+            (outer * 10 + inner, outer * 10 + inner + 1),
+            **FAILED,
+        )
+        for outer in (1, 2)
+        for inner in (1, 2, 3)
+    ]
+    calls = derived(
+        span("job", None, (0, 99)),
+        *(span(f"try {outer}", "job", (outer * 10, outer * 10 + 9)) for outer in (1, 2, 3)),
+        *failed,
+        chat("31", "try 3", (31, 32)),
+    ).calls
+    assert sorted(numbers(calls).values()) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_calls_of_two_tools_are_not_attempts_of_each_other(
     span: Any, chat: Any, derived: Any
 ) -> None:

@@ -7,10 +7,11 @@ import sys
 import zipfile
 from pathlib import Path
 
+import duckdb
 import orjson
 import pytest
 
-from gpuledger.main import main
+from gpuledger.main import gpuledger, main
 
 GOOD = b'{"call_id": "%s", "started_at": 1, "ended_at": 2, "model": "m", "input_tokens": 7}\n'
 
@@ -136,6 +137,21 @@ def test_a_full_disk_is_said_and_nothing_of_the_source_stays(folder: Path) -> No
     assert "Traceback" not in full.stderr
     again = apart(folder, "$G ingest a.jsonl --output json")
     assert orjson.loads(again.stdout)[0]["new"] == 60_000
+
+
+def test_a_disk_that_is_full_at_the_commit_is_said_too(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "Failed to commit: Could not write file: No space left on device"
+
+    def full(**_: object) -> None:
+        raise duckdb.TransactionException(said)
+
+    monkeypatch.setattr(gpuledger, "main", full)
+    with pytest.raises(SystemExit) as ended:
+        main(["formats"])
+    assert ended.value.code == 4
+    assert f"error: the ledger could not be read or written: {said}" in capfd.readouterr().err
 
 
 def test_what_lies_beside_data_in_a_folder_is_skipped_and_named_by_itself_refused(
