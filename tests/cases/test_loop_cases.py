@@ -107,3 +107,18 @@ def test_case_28_in_the_names_of_openinference(
     case.take(*(run(number) for number in range(4)), configuration=configuration)
     (row,) = found(case)
     assert (row["tool"], row["run_count"], row["unknown_result_count"]) == ("search", 4, 0)
+
+
+@pytest.mark.parametrize("configuration", CONTENT, ids=["full", "hash"])
+def test_case_28_what_is_masked_in_arguments_still_tells_them_apart(
+    case: Any, run_tool: Any, configuration: Configuration
+) -> None:
+    def asked(number: int, mailbox: str) -> Any:
+        return run_tool(number, {"to": f"{mailbox}@example.com", "nonce": number}, {"rows": 0})
+
+    case.take(*(asked(n, f"box{n}") for n in range(4)), configuration=configuration)
+    assert found(case) == []
+    case.take(*(asked(n, "same") for n in range(4, 8)), configuration=configuration)
+    assert [row["run_count"] for row in found(case)] == [4]
+    stored = case.rows("attributes", "spans")
+    assert not [text for (text,) in stored if "@example.com" in text]
