@@ -1,7 +1,7 @@
 """Guards of texts: what two questions must share before the answer of one may serve the other."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.near_repetition.guards import TEXT_GUARDS, meaning_of, text_conflicts
@@ -17,11 +17,13 @@ WORDS = st.sampled_from(
 TEXTS = st.one_of(st.text(), st.lists(WORDS, max_size=8).map(" ".join))
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_a_text_never_conflicts_with_itself(text: str) -> None:
     assert text_conflicts(text, text) == ()
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_guards_are_symmetric_and_told_in_their_order(one: str, other: str) -> None:
     found = text_conflicts(one, other)
@@ -29,12 +31,14 @@ def test_guards_are_symmetric_and_told_in_their_order(one: str, other: str) -> N
     assert list(found) == [guard for guard in TEXT_GUARDS if guard in found]
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_texts_of_other_content_words_always_conflict(one: str, other: str) -> None:
     if meaning_of(one).key != meaning_of(other).key:
         assert text_conflicts(one, other) != ()
 
 
+@settings(deadline=None)
 @given(TEXTS, st.sampled_from(["not", "42", "Osaka", "without", "only"]))
 def test_a_word_more_is_a_conflict(text: str, word: str) -> None:
     asked = f"Show the {text} orders"
