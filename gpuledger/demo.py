@@ -21,6 +21,7 @@ from ingest.deliver import DeliveryResult, deliver_paths
 from ingest.errors import LedgerError, LedgerVersionError
 from ingest.files import Source
 from ingest.ledger import open_for_reading, open_for_writing
+from ingest.turn import turn_path
 from sample_data.sample import sample_configuration_path, sample_paths
 
 DEFAULT_DEMO_LEDGER = Path("demo/gpuledger.duckdb")
@@ -73,6 +74,7 @@ def build(ledger_path: Path, configuration: Configuration) -> None:
         results = deliver_paths(ledger, paths, configuration, progress=_Teller())
     _tell(results)
     fresh.replace(ledger_path)
+    turn_path(fresh).unlink(missing_ok=True)
 
 
 def refuse_foreign(ledger_path: Path) -> None:

@@ -16,6 +16,7 @@ from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format, write_frame
 from gpuledger.replay_progress import say, watching
 from ingest.config import Configuration
+from ingest.current import open_current
 from ingest.ledger import open_for_reading
 from simulator.engines.engine import Engine
 from simulator.engines.flags import parse_flags
@@ -216,7 +217,7 @@ def _print_results(
     ledger_path: Path, configuration: Configuration, scenario: Scenario, output_format: Format
 ) -> None:
     """Print the comparison of the complete blocks on stdout, and where things are on stderr."""
-    with open_for_reading(ledger_path, memory_limit=configuration.memory_limit) as ledger:
+    with open_current(ledger_path, configuration) as ledger:
         compared = compared_scenario(ledger, configuration, scenario.name, scenario.seed)
     say(f"spans and engine logs: {scenario.folder}")
     say(

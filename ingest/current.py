@@ -10,21 +10,24 @@ from ingest.charging import charge, is_charging_current
 from ingest.config import Configuration
 from ingest.deliver import derive_again, is_mapped
 from ingest.ledger import Ledger, open_for_reading, open_for_writing
+from ingest.turn import Patience, turn_at
 
 
 def open_current(path: Path, configuration: Configuration) -> Ledger:
     """The ledger at `path` for reading, mapped and charged as `configuration` says.
 
-    Where it is not, it is derived and charged again first, which takes the ledger for writing.
-    Raises what `open_for_reading` and `open_for_writing` raise.
+    Where it is not, it is derived and charged again first, which takes the ledger for writing. No
+    writer gets in until it is open for reading, so what is read is what was charged. Raises what
+    `open_for_reading` and `open_for_writing` raise.
     """
-    ledger = open_for_reading(path, memory_limit=configuration.memory_limit)
-    if is_current(ledger, configuration):
-        return ledger
-    ledger.close()
-    with open_for_writing(path, memory_limit=configuration.memory_limit) as writer:
-        make_current(writer, configuration)
-    return open_for_reading(path, memory_limit=configuration.memory_limit)
+    with turn_at(path, Patience(path)):
+        ledger = open_for_reading(path, memory_limit=configuration.memory_limit)
+        if is_current(ledger, configuration):
+            return ledger
+        ledger.close()
+        with open_for_writing(path, memory_limit=configuration.memory_limit) as writer:
+            make_current(writer, configuration)
+        return open_for_reading(path, memory_limit=configuration.memory_limit)
 
 
 def is_current(ledger: Ledger, configuration: Configuration) -> bool:

@@ -1,8 +1,9 @@
 """The path of one delivery: a source through its reader, and then part by part into the ledger.
 
 Owns the order of things and the transaction around each part. Refuses to take anything of a source
-that cannot be read to its end, and to hold more of it than a part. After a crash or an interrupt
-the ledger has whole parts, and delivering again adds the others.
+that cannot be read to its end, and to hold more of it than a part. While it reads and between two
+parts, the ledger is left to those who wait for it. After a crash or an interrupt the ledger has
+whole parts, and delivering again adds the others.
 """
 
 import time
@@ -169,6 +170,9 @@ def _deliver(  # noqa: PLR0913, PLR0917 - the parts of a delivery
     with Hold(maker.none(), ledger.path) as hold:
         for batch in read_as(reader, source):
             hold.add(maker.rows(batch))
+            if hold.is_large:
+                ledger.release()
+            ledger.give_way()
             if progress is not None:
                 progress(source)
         delivery = Delivery(
@@ -198,6 +202,7 @@ def _take_parts(
             stage.take(rows)
             counts += stage.settle()
             keep_delivery(connection, delivery, counts)
+        ledger.give_way()
     return delivery.delivery_id, counts
 
 

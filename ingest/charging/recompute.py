@@ -4,7 +4,7 @@ Owns the tables `charges` and `token_charges`. Refuses to change a call. Each ch
 is a transaction: an interrupted run leaves charged what it had finished, and the rest stale.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingest.charging.blocks import blocks_of, charge_calls
@@ -48,27 +48,43 @@ class ChargeSummary:
 def charge(
     ledger: Ledger, configuration: Configuration, progress: Progress | None = None
 ) -> ChargeSummary:
-    """How much was charged until no partition was stale; nothing where nothing had changed."""
-    apply_configuration(ledger, configuration)
-    connection = ledger.connection
-    if not has_stale_partitions(connection):
-        return ChargeSummary(partitions=0, pieces=0, priced_calls=0)
-    with ledger.transaction():
+    """How much was charged until no partition was stale; nothing where nothing had changed.
+
+    Between two chunks the ledger is left to those who wait for it; then what is stale is looked up
+    again, since they may have charged it, or applied another configuration.
+    """
+    partitions = pieces = priced_calls = 0
+    is_interrupted = True
+    while is_interrupted:
+        apply_configuration(ledger, configuration)
+        is_interrupted = False
+        if not has_stale_partitions(ledger.connection):
+            break
+        for found, total, written in _charged_chunks(ledger, configuration):
+            partitions += found
+            pieces += written
+            if progress is not None:
+                progress(partitions, max(total, partitions))
+            if is_interrupted := ledger.give_way():
+                break
+        else:
+            with ledger.transaction() as connection:
+                priced_calls += price_stale_days(connection, configuration)
+    return ChargeSummary(partitions=partitions, pieces=pieces, priced_calls=priced_calls)
+
+
+def _charged_chunks(ledger: Ledger, configuration: Configuration) -> Iterator[tuple[int, int, int]]:
+    """Each chunk, once it is charged: its partitions, those of all chunks, its pieces."""
+    with ledger.transaction() as connection:
         refresh_paces(ledger)
         mark_mixed(connection)
     partitions = stale_partitions(connection)
     rates = rates_by_pool(connection)
     most_calls = calls_per_chunk(configuration.memory_limit)
-    done = pieces = 0
     for chunk in plan_chunks(partitions, _calls_by_day(connection, partitions), most_calls):
         with ledger.transaction():
-            pieces += _charge_chunk(connection, chunk, rates)
-        done += len(chunk)
-        if progress is not None:
-            progress(done, len(partitions))
-    with ledger.transaction():
-        priced_calls = price_stale_days(connection, configuration)
-    return ChargeSummary(partitions=done, pieces=pieces, priced_calls=priced_calls)
+            pieces = _charge_chunk(connection, chunk, rates)
+        yield len(chunk), len(partitions), pieces
 
 
 def is_charging_current(ledger: Ledger, configuration: Configuration) -> bool:

@@ -200,6 +200,7 @@ class TableDelivery:
             keep_delivery(connection, delivery, counts)
             self._remember(keep(self._memory, total))
         self._count(delivery_id, counts)
+        self.ledger.give_way()
         return total
 
     def _batches(self, rows: Iterable[Row]) -> Iterator[tuple[list[Row], Batch]]:

@@ -14,7 +14,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ingest.errors import LedgerError, LedgerLockedError
-from ingest.ledger import LOCK_RETRY_S, LOCK_WAIT_S, copy_ledger, file_state
+from ingest.ledger_file import copy_ledger, file_state
+from ingest.turn import RETRY_S, WAIT_S, Patience, turn_at
 
 SUFFIX = ".purging"
 MAX_COPIES = 5
@@ -31,21 +32,22 @@ def rewrite(path: Path, *, memory_limit: str | None = None) -> int:
     copy = path.with_name(path.name + SUFFIX)
     for _ in range(MAX_COPIES):
         copy.unlink(missing_ok=True)
-        copied = copy_ledger(path, copy, memory_limit=memory_limit)
-        _sync(copy)
-        with _held(path):
-            if file_state(path) == copied:
-                copy.chmod(path.stat().st_mode)
-                copy.replace(path)
-                _sync(path.parent)
-                return path.stat().st_size
+        with turn_at(path, Patience(path)):
+            copied = copy_ledger(path, copy, memory_limit=memory_limit)
+            _sync(copy)
+            with _held(path):
+                if file_state(path) == copied:
+                    copy.chmod(path.stat().st_mode)
+                    copy.replace(path)
+                    _sync(path.parent)
+                    return path.stat().st_size
     copy.unlink(missing_ok=True)
     raise LedgerError(f"{path} was written to again and again; stop the receiver and purge again")
 
 
 def rewrite_inbox(path: Path) -> None:
     """Leave in the inbox at `path` only the bytes of what still waits in it."""
-    with closing(sqlite3.connect(path, timeout=LOCK_WAIT_S, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)) as connection:
         connection.execute("vacuum")
         connection.execute("pragma wal_checkpoint(truncate)")
 
@@ -53,7 +55,7 @@ def rewrite_inbox(path: Path) -> None:
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Hold the lock that the database takes, without the database."""
-    deadline = time.monotonic() + LOCK_WAIT_S
+    deadline = time.monotonic() + WAIT_S
     with path.open("rb+") as stream:
         while True:
             try:
@@ -65,7 +67,7 @@ def _held(path: Path) -> Iterator[None]:
                         f"{path} is in use by another process; wait for it to finish or stop it, "
                         "and purge again: what was removed may still be in its bytes"
                     ) from error
-                time.sleep(LOCK_RETRY_S)
+                time.sleep(RETRY_S)
         yield
 
 

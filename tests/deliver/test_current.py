@@ -13,7 +13,7 @@ from ingest.current import open_current
 from ingest.deliver import deliver, deliver_paths
 from ingest.errors import LedgerMissingError
 from ingest.files import Source
-from ingest.ledger import Ledger, open_for_writing
+from ingest.ledger import DatabaseError, Ledger, open_for_writing
 from ingest.records import Call, Span
 
 MakeReader = Callable[..., Any]
@@ -54,7 +54,8 @@ def busy(ledger: Ledger) -> Any:
 
 def test_a_delivery_that_was_not_charged_is_charged_before_it_is_read(path: Path) -> None:
     with open_current(path, Configuration()) as ledger:
-        assert not ledger.is_writable
+        with pytest.raises(DatabaseError, match="read-only"):
+            ledger.set_fact("a", "b")
         assert busy(ledger) == pytest.approx(4.0)
 
 

@@ -15,7 +15,8 @@ from ingest.charging import charge
 from ingest.config import Configuration, Pool, load_configuration
 from ingest.deliver import deliver_paths
 from ingest.errors import ConfigurationError
-from ingest.ledger import copy_ledger, open_for_reading, open_for_writing
+from ingest.ledger import open_for_reading, open_for_writing
+from ingest.ledger_file import copy_ledger
 from ingest.purge import Purge, cutoffs, purge
 from ingest.receiver.inbox import Arrival, Inbox, inbox_path
 from ingest.receiver.intake import JSON
