@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 
@@ -16,6 +17,7 @@ from ingest.errors import LedgerError
 from ingest.turn import WAIT_S, Patience, turn_at
 
 Connection = duckdb.DuckDBPyConnection
+_Opened = TypeVar("_Opened")
 
 FileState = tuple[int, int, int, int]
 """Number, time and size of a ledger's file, and the size of the log beside it."""
@@ -41,7 +43,7 @@ def connect(
     }
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
-    connection = _once_free(
+    connection = once_free(
         path,
         lambda: duckdb.connect(
             ":memory:" if path is None else str(path),
@@ -64,7 +66,7 @@ def copy_ledger(path: Path, copy: Path, *, memory_limit: str | None = None) -> F
     _refuse_other_files(path)
     connection = connect(None, is_writable=True, memory_limit=memory_limit, wait_s=0)
     try:
-        _once_free(
+        once_free(
             path,
             lambda: connection.execute("attach $path as ledger", {"path": str(path)}),
             WAIT_S,
@@ -86,12 +88,13 @@ def file_state(path: Path) -> FileState:
     return found.st_ino, found.st_mtime_ns, found.st_size, log.stat().st_size if log.exists() else 0
 
 
-def _once_free(
-    path: Path | None, opened: Callable[[], Connection], wait_s: float, turn_s: float = math.inf
-) -> Connection:
-    """What `opened` gives, tried again while another process holds the file.
+def once_free(
+    path: Path | None, opened: Callable[[], _Opened], wait_s: float, turn_s: float = math.inf
+) -> _Opened:
+    """What `opened` gives, tried again while another process holds the file at `path`.
 
-    Who tries for `turn_s` lets others pass once: those who only read may be let in at once.
+    Who tried for `turn_s` seconds lets others pass: they may be readers beside a reader. Raises
+    `LedgerLockedError` after `wait_s` seconds.
     """
     patience = Patience(path, wait_s)
     while True:
