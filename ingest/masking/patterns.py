@@ -52,6 +52,7 @@ _NAMED = (
     Rewrite(rf"({NAME}'?\s*[:=]\s*')(?:[^'\\]|\\.)+", rf"\1{SECRET}"),
     Rewrite(rf"({NAME}\\*[\"']\s*[:=]\s*)[0-9][0-9.]*", rf'\1"{SECRET}"'),
     Rewrite(rf"({NAME}\s*[:=]\s*){_SCHEME}[^{_STOP}]+", rf"\1{SECRET}"),
+    Rewrite(rf"((?:[?&]|--)(?:token|sig|signature)[= ])[^{_STOP}-][^{_STOP}]*", rf"\1{SECRET}"),
     Rewrite(rf"(--[a-z-]*{NAME}\s+)[^{_STOP}-][^{_STOP}]*", rf"\1{SECRET}"),
 )
 
@@ -91,6 +92,7 @@ TRIGGERS = {
     "secret": (
         r"(?i:passw|pwd|passphrase|secret|(?:api|access|private)[-_ ]?key|credential|cookie|"
         rf"authorization|{_LENT}|bearer)|"
+        r"(?:[?&]|--)(?:token|sig|signature)[= ]|"
         r"(?:sk|pk|rk)[-_]|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|hf_|gsk_|npm_|xai-|pypi-|AIza|"
         r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]|eyJ|-----BEGIN|://[^\s/:@\"']*:[^\s/@\"']+@"
     ),

@@ -32,6 +32,8 @@ def masked(text: str, configuration: Configuration = ALL, *, is_id: bool = False
         ("Authorization: Basic am9lOng=", "Authorization: [masked: secret]"),
         ("curl -H 'X-Api-Key: abc'", "curl -H 'X-Api-Key: [masked: secret]'"),
         ("sent Bearer abc.1 on", "sent Bearer [masked: secret] on"),
+        ("h.example/p?tokens=5&token=ab%2Fc", "h.example/p?tokens=5&token=[masked: secret]"),
+        ("run --token hunter2 --tokens 5", "run --token [masked: secret] --tokens 5"),
         ("run --password hunter2 --fast", "run --password [masked: secret] --fast"),
         ("postgres://joe:pw@db/x", "postgres://joe:[masked: secret]@db/x"),
         ("key sk-" + "a1B2" * 5, "key [masked: secret]"),
