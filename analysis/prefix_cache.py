@@ -13,8 +13,8 @@ from analysis.errors import NoDataError
 from analysis.extent import no_calls
 from analysis.groups import Groups, groups_of
 from analysis.prefix.caches import UNLIMITED, Floats, held_blocks
+from analysis.prefix.distances import NEVER, Integers
 from analysis.prefix.prompts import MOST_BLOCKS, Prompts, read_prompts
-from analysis.prefix.reuse import NEVER, Integers
 from analysis.selection import read_cohorts
 from analysis.sql import question_named, run_in_batches
 from analysis.window import Window

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from analysis.prefix.distances import NEVER, Integers, reuse_distances
 from analysis.prefix.prompts import Prompts
-from analysis.prefix.reuse import NEVER, Integers, reuse_distances
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.prefix.caches import held_blocks
+from analysis.prefix.distances import NEVER, reuse_distances
 from analysis.prefix.prompts import read_prompts
-from analysis.prefix.reuse import NEVER, reuse_distances
 
 CHOICES = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=6), min_size=1, max_size=25)
 
