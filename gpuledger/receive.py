@@ -57,7 +57,11 @@ METRIC_ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_E
     help="Seconds from one scrape to the next.",
 )
 @click.option(
-    "--max-body", type=click.IntRange(1), default=64, show_default=True, help="MiB of a request."
+    "--max-body",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="MiB of a request, as sent and again decompressed.",
 )
 @click.option(
     "--max-inbox",
@@ -87,7 +91,7 @@ def receive(  # noqa: PLR0913, PLR0917 - one parameter an option
         http=parse_address(http_address),
         grpc=None if grpc_address == CLOSED else parse_address(grpc_address),
         tokens=Tokens() if token_file is None else read_tokens(token_file),
-        limits=Limits(body=max_body * MIB, unpacked=4 * max_body * MIB, inbox=max_inbox * MIB),
+        limits=Limits(body=max_body * MIB, inbox=max_inbox * MIB),
         targets=tuple(parse_target(text) for text in scraped),
         scrape_every_s=scrape_every,
     )

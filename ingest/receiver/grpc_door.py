@@ -2,7 +2,7 @@
 
 Owns the gRPC status codes: OK once the data is on the disk, INVALID_ARGUMENT for what will never
 be taken, UNAVAILABLE for what may come again. The library itself refuses messages beyond the
-limit, before and after decompression.
+limit with RESOURCE_EXHAUSTED, before and after decompression.
 """
 
 import sqlite3
@@ -33,7 +33,7 @@ def grpc_server(reception: Reception, tokens: Tokens, address: Address) -> tuple
         ThreadPoolExecutor(THREADS, thread_name_prefix="grpc"),
         handlers=[_handler(signal, reception, tokens) for signal in SIGNALS],
         options=[
-            ("grpc.max_receive_message_length", reception.limits.unpacked),
+            ("grpc.max_receive_message_length", reception.limits.body),
             ("grpc.so_reuseport", 0),
         ],
     )

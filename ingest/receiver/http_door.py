@@ -5,6 +5,8 @@ will never be taken, 413 for what is too large, 503 with `Retry-After` for what 
 """
 
 import asyncio
+import gzip
+import io
 import sqlite3
 import zlib
 from collections.abc import Callable
@@ -32,7 +34,6 @@ from ingest.receiver.signals import SIGNALS, Signal
 
 DOOR = "otlp/http"
 ENCODINGS = {"application/x-protobuf": PROTOBUF, "application/json": JSON}
-WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE, UNAUTHENTICATED = 3, 8, 14, 16
 """Codes of google.rpc.Code, which an answer that is no 200 carries."""
 CLIENT_GONE = 499
@@ -82,7 +83,7 @@ async def _export(
         compression = request.headers.get("content-encoding", "identity").strip().lower()
         taken = await _stored(
             reception,
-            lambda: _decompressed(body, compression, reception.limits.unpacked),
+            lambda: _decompressed(body, compression, reception.limits.body),
             signal,
             encoding,
         )
@@ -154,22 +155,42 @@ def _limit(size: int, most: int) -> None:
 def _decompressed(body: bytes, compression: str, most: int) -> bytes:
     if compression == "identity":
         return body
-    if compression not in WBITS:
+    if compression not in UNPACKERS:
         raise RefusalError(415, INVALID_ARGUMENT, f"content encoding {compression}: send gzip")
-    inflate = zlib.decompressobj(WBITS[compression])
     try:
-        unpacked = inflate.decompress(body, most)
-    except zlib.error as error:
+        unpacked = UNPACKERS[compression](body, most + 1)
+    except EOFError as error:
+        reason = f"truncated {compression}: its end is missing"
+        raise RefusalError(400, INVALID_ARGUMENT, reason) from error
+    except (zlib.error, gzip.BadGzipFile) as error:
         raise RefusalError(400, INVALID_ARGUMENT, f"damaged {compression}: {error}") from error
-    if inflate.unconsumed_tail:
+    if len(unpacked) > most:
         raise RefusalError(
             413, RESOURCE_EXHAUSTED, f"the body has more than {most:,} bytes unpacked"
         )
-    if not inflate.eof:
-        raise RefusalError(400, INVALID_ARGUMENT, f"truncated {compression}: its end is missing")
-    if inflate.unused_data:
-        raise RefusalError(400, INVALID_ARGUMENT, f"bytes follow the end of the {compression} data")
     return unpacked
+
+
+def _of_gzip(body: bytes, size: int) -> bytes:
+    """Up to `size` bytes of all members; raises `EOFError` where the end is missing."""
+    if not body:
+        raise EOFError
+    with gzip.GzipFile(fileobj=io.BytesIO(body)) as stream:
+        return stream.read(size)
+
+
+def _of_deflate(body: bytes, size: int) -> bytes:
+    """Up to `size` bytes; raises `EOFError` where the end is missing."""
+    inflate = zlib.decompressobj()
+    unpacked = inflate.decompress(body, size)
+    if len(unpacked) < size and not inflate.eof:
+        raise EOFError
+    if inflate.unused_data:
+        raise zlib.error("bytes follow its end")
+    return unpacked
+
+
+UNPACKERS: dict[str, Callable[[bytes, int], bytes]] = {"gzip": _of_gzip, "deflate": _of_deflate}
 
 
 def _acknowledgement(signal: Signal, taken: Taken, encoding: str) -> Response:

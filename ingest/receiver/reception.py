@@ -29,10 +29,9 @@ STORE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bytes: of a body as sent, of a body decompressed, of all bodies in memory, of the inbox."""
+    """Bytes: of a body, as sent and again decompressed, of all bodies in memory, of the inbox."""
 
     body: int = 64 * MIB
-    unpacked: int = 256 * MIB
     in_memory: int = 512 * MIB
     inbox: int = 4096 * MIB
 
