@@ -9,7 +9,7 @@ import msgspec
 
 from ingest.config import Configuration
 
-INGEST_LIMIT = "512MB"
+INGEST_LIMIT = "256MB"
 """Enough for a part of a source and for charging; a larger cache would not make ingest faster."""
 
 UNIT_BYTES = {
