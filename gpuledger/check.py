@@ -6,12 +6,14 @@ import click
 
 from analysis.check import FAILED
 from analysis.check import check as check_ledger
+from analysis.wording import counted
 from gpuledger.asking import print_answer
 from gpuledger.exits import ExitCode
 from gpuledger.options import config_option, format_option, ledger_option
 from gpuledger.output import Format
 from ingest.config import Configuration
 from ingest.current import open_current
+from ingest.receiver.beside import inbox_path, waiting_beside
 
 
 @click.command()
@@ -23,5 +25,11 @@ def check(ledger_path: Path, configuration: Configuration, output_format: Format
     with open_current(ledger_path, configuration) as ledger:
         answer = check_ledger(ledger, configuration)
     print_answer(answer, output_format, title="Invariants and data quality")
+    if waiting := waiting_beside(ledger_path):
+        click.echo(
+            f"not in the ledger yet: {counted(waiting, 'request')} in {inbox_path(ledger_path)}; "
+            "`gpuledger receive` takes them",
+            err=True,
+        )
     has_failed = FAILED in answer.frame["result"]
     return ExitCode.CHECK_FAILED if has_failed else ExitCode.DONE

@@ -15,7 +15,8 @@ from ingest.errors import LedgerMissingError
 from ingest.ledger import open_for_writing
 from ingest.purge.removal import Removed, purge_ledger
 from ingest.purge.rewriting import rewrite, rewrite_inbox
-from ingest.receiver.inbox import Inbox, inbox_path
+from ingest.receiver.beside import inbox_path
+from ingest.receiver.inbox import Inbox
 from ingest.receiver.settle import MAX_FAILURES, Settler
 
 

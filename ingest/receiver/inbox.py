@@ -21,7 +21,6 @@ from ingest.errors import LedgerError
 
 Item = TypeVar("Item")
 
-INBOX_SUFFIX = ".inbox"
 BUSY_TIMEOUT_S = 10.0
 MAX_GROUP = 512
 """Arrivals that are committed together at most."""
@@ -39,11 +38,6 @@ create table if not exists arrivals (
 );
 create table if not exists facts (name text primary key, value text not null);
 """
-
-
-def inbox_path(ledger_path: Path) -> Path:
-    """The inbox of the ledger at `ledger_path`: the file beside it."""
-    return ledger_path.with_name(ledger_path.name + INBOX_SUFFIX)
 
 
 class InboxFullError(Exception):
@@ -73,12 +67,14 @@ class Waiting:
 class Inbox:
     """Arrivals on their way into the ledger. Any thread may use it.
 
+    `trouble` says what kept the last one from getting onto the disk; None where nothing did.
     Raises `LedgerError` where the file cannot be opened or is no inbox.
     """
 
     def __init__(self, path: Path, *, max_bytes: int) -> None:
         self.path = path
         self.max_bytes = max_bytes
+        self.trouble: str | None = None
         self._lock = threading.Lock()
         try:
             with closing(self._connect()) as connection:
@@ -160,6 +156,13 @@ class Inbox:
             if self._in_flight == 0:
                 self._waiting_bytes, self._waiting_count = _waiting_in(connection)
 
+    def try_again(self) -> None:
+        """Find out by a write whether arrivals can be stored; raises `sqlite3.Error` if not."""
+        with closing(self._connect()) as connection:
+            connection.execute("insert or replace into facts values ('room', zeroblob(65536))")
+            connection.execute("delete from facts where name = 'room'")
+        self.trouble = None
+
     def last_arrival_id(self) -> int:
         """The number of the newest arrival that was stored; 0 where none ever was."""
         with closing(self._connect()) as connection:
@@ -215,6 +218,7 @@ class Inbox:
         with closing(self._connect()) as connection:
             for group in _groups(self._queue.get, self._queue.get_nowait):
                 error = _store(connection, [arrival for arrival, _ in group])
+                self.trouble = None if error is None else f"not stored: {error}"
                 with self._lock:
                     self._in_flight -= len(group)
                 for arrival, stored in group:

@@ -20,9 +20,10 @@ from opentelemetry.metrics import Meter
 from ingest.config import Configuration
 from ingest.errors import LedgerError, LedgerLockedError
 from ingest.receiver.address import Address, listening_socket
+from ingest.receiver.beside import inbox_path
 from ingest.receiver.grpc_door import grpc_server
 from ingest.receiver.http_door import http_app
-from ingest.receiver.inbox import Inbox, inbox_path
+from ingest.receiver.inbox import Inbox
 from ingest.receiver.reception import Limits, Reception, Tokens
 from ingest.receiver.scraping import Scraping, Target
 from ingest.receiver.settle import MAX_FAILURES, Pace, Settler
@@ -107,12 +108,12 @@ def _signals_wait() -> Iterator[None]:
 def _health(inbox: Inbox, settling: "_Settling", scraping: Scraping) -> dict[str, object]:
     is_full = inbox.waiting_bytes >= inbox.max_bytes
     return {
-        "status": "full" if is_full else "ok",
+        "status": "full" if is_full else "failing" if inbox.trouble else "ok",
         "inbox_bytes": inbox.waiting_bytes,
         "inbox_requests": inbox.waiting_count,
         "failed_requests": inbox.failed_count(MAX_FAILURES),
         "settled_at": settling.settled_at,
-        "trouble": settling.trouble,
+        "trouble": inbox.trouble or settling.trouble,
         "scrape_trouble": dict(scraping.trouble),
     }
 
@@ -144,6 +145,13 @@ class _Settling:
         finally:
             self._is_stopping.set()
             thread.join()
+            if waiting := self._inbox.waiting_count:
+                _logger.warning(
+                    "requests that wait in %s: %d; the next `gpuledger receive` on this ledger "
+                    "takes them into it",
+                    self._inbox.path,
+                    waiting,
+                )
 
     def _run(self) -> None:
         pace = Pace()
@@ -157,6 +165,8 @@ class _Settling:
         """Arrivals that are still to be tried."""
         waiting = self._inbox.waiting_count
         try:
+            if self._inbox.trouble:
+                self._inbox.try_again()
             return waiting - self._inbox.failed_count(MAX_FAILURES) if waiting else 0
         except sqlite3.Error as error:  # the inbox is held, or its disk is full: ask again
             self._note(f"{type(error).__name__}: {error}")

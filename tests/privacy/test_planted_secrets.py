@@ -18,7 +18,8 @@ from ingest.ledger import open_for_writing
 from ingest.masking.names import is_id_name
 from ingest.masking.records import CALL_TEXTS
 from ingest.readers import recognise
-from ingest.receiver.inbox import Inbox, inbox_path
+from ingest.receiver.beside import inbox_path
+from ingest.receiver.inbox import Inbox
 from ingest.receiver.intake import JSON
 from ingest.receiver.reception import Limits, Reception
 from ingest.receiver.settle import Settler

@@ -18,7 +18,8 @@ from ingest.errors import ConfigurationError
 from ingest.ledger import open_for_reading, open_for_writing
 from ingest.ledger_file import copy_ledger
 from ingest.purge import Purge, cutoffs, purge
-from ingest.receiver.inbox import Arrival, Inbox, inbox_path
+from ingest.receiver.beside import inbox_path
+from ingest.receiver.inbox import Arrival, Inbox
 from ingest.receiver.intake import JSON
 from ingest.receiver.reception import Limits, Reception
 from ingest.receiver.signals import TRACES
