@@ -19,6 +19,8 @@ from gpuledger.output import Format, write_frame
 from ingest.config import Configuration
 from ingest.purge import TABLES, Purge, Removed, cutoffs, purge
 
+UNUSED = "cohorts"
+"""The table of which rows go that nothing uses any more, whatever was named."""
 SCHEMA = {"table": pl.String, "action": pl.String, "rows": pl.Int64}
 
 
@@ -55,7 +57,8 @@ def purge_rows(  # noqa: PLR0913, PLR0917 - one parameter an option
     """Remove what is older than its retention, or a trace, or a user, for good.
 
     Calls keep their figures and lose what says whose they were, so every report stays as it was.
-    The file is written anew afterwards: what was removed is in none of its bytes.
+    The file is written anew afterwards: what was removed is in none of its bytes. Where nothing
+    matched, it stays as it is.
     """
     asked = Purge(
         before=_before(tables, before, configuration, is_by_name=bool(traces or users)),
@@ -65,9 +68,11 @@ def purge_rows(  # noqa: PLR0913, PLR0917 - one parameter an option
     )
     done = purge(ledger_path, asked, configuration)
     write_frame(_frame(done.removed), output_format)
+    if not any(row.rows for row in done.removed if row.table != UNUSED):
+        click.echo("nothing matched: no row is what was named, or as old", err=True)
     if dry_run:
         click.echo("nothing was changed: this was a dry run", err=True)
-    else:
+    elif done.is_rewritten:
         click.echo(
             f"{ledger_path} was written anew: {done.size_before:,} bytes before, "
             f"{done.size_after:,} now",

@@ -14,7 +14,7 @@ from ingest.config import Configuration
 from ingest.errors import LedgerMissingError
 from ingest.ledger import open_for_writing
 from ingest.purge.removal import Removed, purge_ledger
-from ingest.purge.rewriting import rewrite, rewrite_inbox
+from ingest.purge.rewriting import due_mark, rewrite, rewrite_inbox, set_due
 from ingest.receiver.beside import inbox_path
 from ingest.receiver.inbox import Inbox
 from ingest.receiver.settle import MAX_FAILURES, Settler
@@ -35,12 +35,14 @@ class Purged:
     """What went, or would go, and the size of the ledger's file before and after, in bytes.
 
     `left_count` is of requests in the receiver's inbox that the ledger cannot take: not purged.
+    `is_rewritten` says whether the file was written anew; where nothing went it is not.
     """
 
     removed: tuple[Removed, ...]
     size_before: int
     size_after: int
     left_count: int = 0
+    is_rewritten: bool = False
 
 
 class _DryRunError(Exception):
@@ -59,11 +61,18 @@ def purge(path: Path, asked: Purge, configuration: Configuration) -> Purged:
     removed = _removed(path, asked, configuration)
     if asked.is_dry_run:
         return Purged(removed=removed, size_before=size_before, size_after=size_before)
-    size_after = rewrite(path, memory_limit=configuration.memory_limit)
-    if inbox_path(path).exists():
-        rewrite_inbox(inbox_path(path))
+    is_due = due_mark(path).exists()
+    if is_due:
+        rewrite(path, memory_limit=configuration.memory_limit)
+        if inbox_path(path).exists():
+            rewrite_inbox(inbox_path(path))
+        due_mark(path).unlink()
     return Purged(
-        removed=removed, size_before=size_before, size_after=size_after, left_count=left_count
+        removed=removed,
+        size_before=size_before,
+        size_after=path.stat().st_size,
+        left_count=left_count,
+        is_rewritten=is_due,
     )
 
 
@@ -82,6 +91,8 @@ def _removed(path: Path, asked: Purge, configuration: Configuration) -> tuple[Re
         )
         if asked.is_dry_run:
             raise _DryRunError
+        if any(row.rows for row in removed):
+            set_due(path)
     return tuple(removed)
 
 

@@ -18,12 +18,25 @@ from ingest.ledger_file import copy_ledger, file_state
 from ingest.turn import RETRY_S, WAIT_S, Patience, turn_at
 
 SUFFIX = ".purging"
+DUE_SUFFIX = ".purge-due"
+"""The file that stands beside a ledger from a removal on until both files are written anew."""
 MAX_COPIES = 5
 """Copies that are begun before another writer is said to leave no room."""
 
 
-def rewrite(path: Path, *, memory_limit: str | None = None) -> int:
-    """The bytes of the ledger at `path` after it was written anew, without any that was removed.
+def due_mark(path: Path) -> Path:
+    """The file whose presence says that removed rows may be in the bytes of the ledger `path`."""
+    return path.with_name(path.name + DUE_SUFFIX)
+
+
+def set_due(path: Path) -> None:
+    """Have the disk know that the ledger at `path` is to be written anew."""
+    due_mark(path).touch()
+    _sync(path.parent)
+
+
+def rewrite(path: Path, *, memory_limit: str | None = None) -> None:
+    """Write the ledger at `path` anew, without any byte that was removed.
 
     The new file takes the place of the old in one step: a crash leaves one of them. Raises
     `LedgerLockedError` where another process holds the ledger, `LedgerError` where it keeps
@@ -40,7 +53,7 @@ def rewrite(path: Path, *, memory_limit: str | None = None) -> int:
                     copy.chmod(path.stat().st_mode)
                     copy.replace(path)
                     _sync(path.parent)
-                    return path.stat().st_size
+                    return
     copy.unlink(missing_ok=True)
     raise LedgerError(f"{path} was written to again and again; stop the receiver and purge again")
 
