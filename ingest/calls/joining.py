@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from ingest.calls.aliases import alias_table
 from ingest.calls.grouping import Rule
 from ingest.calls.timing import INSTANTS, REPLAYED_TIMES
 from ingest.calls.tokens import Buckets
@@ -39,7 +40,8 @@ _SET_APART = frozenset((*_OWN, *_TIMES, *_TOKENS, *_ENDPOINT, *_OUTCOME, *_COST,
 def joined_call(views: Sequence[Call], rule: Rule) -> Call:
     """The one call that `views` describe, in any order; `rule` is what says that they do."""
     inward_out = sorted(views, key=_depth)
-    innermost, outward_in = inward_out[0], inward_out[::-1]
+    innermost, naming = inward_out[0], _endpoint_of(inward_out[::-1])
+    outward_in = _outward_in(inward_out, naming)
     around = [view for view in inward_out if view.timing_source != "engine"] or inward_out
     failed = _failed(outward_in)
     is_cache_hit = any(view.is_cache_hit for view in views)
@@ -52,7 +54,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **{column: _first([*around, *inward_out], column) for column in _PAYERS},
         **_columns(_fullest(inward_out), _COUNTS),
         tokens_note=_tokens_note(inward_out),
-        **_columns(_endpoint_of(outward_in), _ENDPOINT),
+        **_columns(naming, _ENDPOINT),
         **_columns(failed or innermost, ("status", "error_type")),
         http_status=_first([failed or innermost, *inward_out], "http_status"),
         **_columns(_with(inward_out, "reported_cost"), _COST),
@@ -108,12 +110,29 @@ def _told_tokens(view: Call) -> tuple[int, int]:
 def _endpoint_of(outward_in: Sequence[Call]) -> Call:
     """The view that names the endpoint: one that the user mapped, else the outermost.
 
-    A view that has nothing but its service to name it after gives way to one that has more: the
-    interval of a trace that holds the engine is the engine's, so it seems to be inside.
+    A view that has nothing but its service or the route of an LLM API to name it after gives way to
+    one that has more: the interval of a trace that holds the engine is the engine's, so it seems to
+    be inside.
     """
-    mapped = [view for view in outward_in if view.endpoint_source == "map"]
-    named = [view for view in outward_in if view.endpoint_source not in (None, "service")]
-    return (mapped or named or [_with(outward_in, "endpoint")])[0]
+    telling = [view for view in outward_in if _tells_endpoint(view)]
+    mapped = [view for view in telling if view.endpoint_source == "map"]
+    return (mapped or telling or [_with(outward_in, "endpoint")])[0]
+
+
+def _tells_endpoint(view: Call) -> bool:
+    """Whether its endpoint is the product's: no service, no `POST /v1/chat/completions`."""
+    route = (view.endpoint or "").rpartition(" ")[2]
+    is_of_model_server = route in alias_table().file.endpoint.model_server_routes
+    return view.endpoint_source not in (None, "service") and not is_of_model_server
+
+
+def _outward_in(inward_out: Sequence[Call], naming: Call) -> list[Call]:
+    """The views from the outermost; a trace that holds the engine and names the endpoint is it."""
+    outward_in = list(inward_out[::-1])
+    is_mapped = naming.endpoint_source == "map"
+    if naming.timing_source == "engine" and _tells_endpoint(naming) and not is_mapped:
+        outward_in.sort(key=lambda view: view is not naming)
+    return outward_in
 
 
 def _failed(outward_in: Sequence[Call]) -> Call | None:

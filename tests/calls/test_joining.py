@@ -70,6 +70,21 @@ def test_an_endpoint_named_after_the_service_gives_way_to_one_of_a_trace_with_th
         assert (found.endpoint, found.endpoint_source) == ("/ask", "route")
 
 
+@pytest.mark.parametrize("source", ["route", "root", "record", "map"])
+def test_the_route_of_an_llm_api_gives_way_to_any_name_of_the_application(source: str) -> None:
+    gateway = replace(GATEWAY, endpoint="POST /v1/messages", endpoint_source=source)
+    traced = replace(ENGINE, endpoint="answer", endpoint_source="prompt", service="shop")
+    for order in permutations((traced, replace(gateway, service="gateway"))):
+        found = joined_call(order, "response_id")
+        assert (found.endpoint, found.service) == ("answer", "shop")
+    serving = replace(ENGINE, endpoint="/v1/messages", endpoint_source="route", service="vllm")
+    asking = replace(APP, endpoint="shop chat", endpoint_source="service")
+    found = joined_call((serving, asking), "response_id")
+    assert (found.endpoint, found.service) == ("shop chat", "shop")
+    alone = joined_call((gateway, ENGINE), "response_id")
+    assert alone.endpoint == "POST /v1/messages"
+
+
 def test_the_outermost_failure_is_the_outcome() -> None:
     late = view("app", (0, 10), status="timeout", error_type="TimeoutError")
     broken = view("gateway", (0.5, 9.5), status="error", http_status=500)
