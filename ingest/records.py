@@ -25,6 +25,10 @@ class SpanEvent:
     attributes: Mapping[str, Json] = field(default_factory=dict)
 
 
+REPEATED_KEYS = "gpuledger.repeated_keys"
+"""Attribute that lists the keys which a span gives several times with values that disagree."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """One span of any tracing format. Ids are lower-case hex; instants are nanoseconds, UTC."""

@@ -39,6 +39,12 @@ with ways as (
         or tokens_note like '%cache\_read % is no count%' escape '\'
     union all
     select
+        'a token count that one span gives several times' as way,
+        count(*) as call_count
+    from calls
+    where tokens_note like '% is there several times, its last value counts%'
+    union all
+    select
         'endpoint not known' as way,
         count(*) as call_count
     from calls

@@ -4,13 +4,13 @@ Owns which of several names for one fact is read: the first in the table's order
 Refuses to read a name that the span's shape does not have.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.calls.aliases import Alias, AliasTable, FieldName, Place
 from ingest.calls.shapes import shape_of
 from ingest.calls.values import converted, parsed_json
-from ingest.records import Json
+from ingest.records import REPEATED_KEYS, Json
 
 
 class Reading:
@@ -22,6 +22,12 @@ class Reading:
         self._attributes = attributes
         self._parsed: dict[str, Json] = {}
         self._places = shape_of(attributes, table).places
+
+    @property
+    def repeated_keys(self) -> Sequence[str]:
+        """Names that the span gives several times, with values that disagree."""
+        names = self._attributes.get(REPEATED_KEYS)
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
     def has(self, field: FieldName) -> bool:
         """Whether a name for `field` is there; its value may be empty all the same."""

@@ -18,6 +18,7 @@ COUNTS: tuple[FieldName, ...] = (
     "reasoning_tokens",
     "total_tokens",
 )
+REPEATED_NOTE = "is there several times, its last value counts"
 _PARTS: dict[FieldName, tuple[FieldName, ...]] = {
     "input_tokens": ("cache_read_tokens", "cache_write_tokens"),
     "output_tokens": ("reasoning_tokens",),
@@ -50,6 +51,7 @@ def _counts(view: Reading) -> tuple[dict[FieldName, object], list[str]]:
     """The first good value of each count, and where two names in one row disagree."""
     counts: dict[FieldName, object] = {}
     conflicts: list[str] = []
+    repeated_keys = view.repeated_keys
     for field in COUNTS:
         if not view.has(field):
             continue
@@ -57,6 +59,9 @@ def _counts(view: Reading) -> tuple[dict[FieldName, object], list[str]]:
         good = [(name, count) for name, _, count in given if count is not None]
         if given:
             counts[field] = good[0][1] if good else given[0][1]
+        conflicts += [
+            f"{field}: {name} {REPEATED_NOTE}" for name, _, _ in given if name in repeated_keys
+        ]
         if len(good) > 1 and len({count for _, count in good}) > 1:
             values = ", ".join(f"{name}={count}" for name, count in good)
             conflicts.append(f"{field} disagree: {values}")

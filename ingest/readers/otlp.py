@@ -17,6 +17,7 @@ from ingest.readers.rejection import rejected
 from ingest.readers.span_fields import (
     KINDS,
     STATUSES,
+    of_repeated,
     signed_instant,
     text_or_none,
     with_ids,
@@ -72,11 +73,19 @@ def span_of(message: Message, resource: dict[str, Json], scope: str | None) -> S
         status_message=message.status.message or None,
         service=text_or_none(resource.get("service.name")),
         scope=scope,
-        attributes=attributes_of(message.attributes),
+        attributes=_attributes_of_span(message.attributes),
         resource=resource,
         events=[_event_of(event) for event in message.events],
     )
     return span if span.trace_id and span.span_id else with_ids(span)
+
+
+def _attributes_of_span(pairs: Any) -> dict[str, Json]:
+    """The attributes of a span, among them which keys disagree with themselves."""
+    attributes = attributes_of(pairs)
+    if len(attributes) == len(pairs):
+        return attributes
+    return of_repeated((pair.key, value_of(pair.value)) for pair in pairs)
 
 
 def attributes_of(pairs: Iterable[Message], depth: int = 0) -> dict[str, Json]:

@@ -17,6 +17,7 @@ from ingest.readers.span_fields import (
     STATUSES,
     double_of_text,
     integer_of_text,
+    of_repeated,
     signed_instant,
     text_or_none,
     with_ids,
@@ -91,11 +92,19 @@ def _span_of(span: dict[str, Json], resource: dict[str, Json], scope: str | None
         status_message=text_or_none(status.get("message")),
         service=text_or_none(resource.get("service.name")),
         scope=scope,
-        attributes=attributes_of(span.get("attributes")),
+        attributes=_attributes_of_span(span.get("attributes")),
         resource=resource,
         events=[_event_of(event) for event in _list(span.get("events"), "events")],
     )
     return result if result.trace_id and result.span_id else with_ids(result)
+
+
+def _attributes_of_span(pairs: Json) -> dict[str, Json]:
+    """The attributes of a span, among them which keys disagree with themselves."""
+    attributes = attributes_of(pairs)
+    if not isinstance(pairs, list) or len(attributes) == len(pairs):
+        return attributes
+    return of_repeated((pair["key"], value_of(pair.get("value"))) for pair in pairs)
 
 
 def attributes_of(pairs: Json, depth: int = 0) -> dict[str, Json]:

@@ -4,12 +4,13 @@ Owns their names in the ledger. Refuses to drop an instant that cannot be true: 
 the call that has it is marked.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields, replace
 
 from ingest.readers.ids import derived_ids
 from ingest.readers.instants import MAX_INT64, held
 from ingest.readers.json_text import named
-from ingest.records import Json, Span
+from ingest.records import REPEATED_KEYS, Json, Span
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 """By the number that OTLP gives them."""
@@ -58,6 +59,21 @@ def _is_plain(text: str) -> bool:
 def text_or_none(value: Json) -> str | None:
     """The text of a value that should be text; None where it is absent or empty."""
     return None if value is None or value == "" else str(value)
+
+
+def of_repeated(pairs: Iterable[tuple[str, Json]]) -> dict[str, Json]:
+    """Attributes of which some keys are repeated: the last value that is no null counts.
+
+    `REPEATED_KEYS` lists, in order, the keys whose values disagree.
+    """
+    attributes: dict[str, Json] = {}
+    disagreeing: set[str] = set()
+    for key, value in pairs:
+        before = attributes.get(key)
+        if before is not None and value is not None and before != value:
+            disagreeing.add(key)
+        attributes[key] = before if value is None else value
+    return {**attributes, REPEATED_KEYS: sorted(disagreeing)} if disagreeing else attributes
 
 
 def with_ids(span: Span) -> Span:
