@@ -16,7 +16,10 @@ with ways as (
         'no place in time' as way,
         count(*) as call_count
     from calls
-    where coalesce(started_at, arrived_at, ended_at) is null
+    where
+        coalesce(started_at, arrived_at, ended_at) is null
+        -- an end alone places a call whose length is estimated, not one that a span measured
+        or (pool is not null and timing_quality = 'unknown' and timing_source <> 'tokens')
     union all
     select
         'phases are estimated' as way,

@@ -5,6 +5,7 @@ encloses the outermost, who pays from around the engine. Refuses to give one val
 that only their common wrapper has: its usage and answer belong to the last attempt.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,14 @@ from ingest.calls.outcome import RATE_LIMITED, Outcome, joined, outcome
 from ingest.calls.request import request
 from ingest.calls.retries import RetryLink
 from ingest.calls.texts import texts
-from ingest.calls.timing import REPLAYED_TIMES, Phases, outside_notes, phases, refused
+from ingest.calls.timing import (
+    REPLAYED_TIMES,
+    Observation,
+    Phases,
+    impossible_notes,
+    phases,
+    refused,
+)
 from ingest.calls.tokens import Buckets
 from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
@@ -53,7 +61,9 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
     tokens = _tokens(views, ended, derivation.table, owns_wrapper=owns_wrapper)
     counted = counts(views, derivation, owns_wrapper=owns_wrapper)
     tokens = filled(tokens, counted, _request_end(views, ended, is_stream=parameters["stream"]))
-    times = _times(views, ended, tokens, derivation.table).columns()
+    seen = [observation(view, derivation.table) for view in views.own]
+    found_times = _times(seen, ended, tokens)
+    times = found_times.columns()
     is_cache_hit = any(view.part.is_replayed for view in views.own)
     if is_cache_hit:
         tokens, times = replayed(tokens), {**times, **REPLAYED_TIMES}
@@ -65,7 +75,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         is_stream=bool(parameters["stream"]),
         operation=operation(views),
     )
-    notes = [*([missing] if missing else []), *outside_notes(times)]
+    notes = [*([missing] if missing else []), *impossible_notes(found_times, seen)]
     tokens = replace(tokens, tokens_note=_with_note(tokens.tokens_note, *notes))
     return Call(
         identity=views.identity,
@@ -120,8 +130,8 @@ def ending(views: Views, table: AliasTable) -> Outcome:
     )
 
 
-def _times(views: Views, ended: Outcome, tokens: Buckets, table: AliasTable) -> Phases:
-    found = phases([observation(view, table) for view in views.own])
+def _times(seen: Sequence[Observation], ended: Outcome, tokens: Buckets) -> Phases:
+    found = phases(seen)
     is_refused = ended.http_status == RATE_LIMITED and not tokens.output_tokens
     return refused(found) if is_refused else found
 

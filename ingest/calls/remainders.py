@@ -11,7 +11,7 @@ from typing import Any
 from ingest.calls.call import call, ending
 from ingest.calls.derivation import Derivation
 from ingest.calls.roles import MODEL_ROLES, Part
-from ingest.calls.timing import quality
+from ingest.calls.timing import quality_of_span
 from ingest.calls.tokens import Buckets
 from ingest.calls.tree import Tree
 from ingest.calls.usage import COUNTS, usage
@@ -109,7 +109,7 @@ def _line(view: View, below: _Below, derivation: Derivation) -> Call | None:
         operation=NOT_ITEMISED,
         status=found.status,
         timing_source="tokens",
-        timing_quality=quality(span.started_at, None, None, None),
+        timing_quality=quality_of_span(span.started_at, None, None, None),
         arrived_at=span.started_at,
         trace_id=span.trace_id,
         span_id=span.span_id,

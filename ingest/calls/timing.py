@@ -31,6 +31,11 @@ One beyond is kept as the bound itself, which no call can have.
 OUTSIDE_NOTE = "lies outside of the years 1823 to 2116"
 ROUNDING_NS = 1_000_000
 """Exporters round durations to a millisecond: less than that contradicts nothing."""
+SPANS_SINCE = 365 * 24 * 3600 * NS_PER_S
+"""No span is of 1970: its clock was not set, or it counts seconds, ms or us where ns belong.
+
+Traces whose clock begins at 0 have calls, not spans.
+"""
 LONGEST_NS = 7 * 24 * 3600 * NS_PER_S
 """No call takes longer than 7 days from its first instant to its last: one of them is wrong."""
 
@@ -50,15 +55,17 @@ class EngineLatency(NamedTuple):
         known = [at for at in (self.queue_s, self.prefill_s, self.ttft_s) if at is not None]
         return len(known) >= 2
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether no duration is negative and the first token comes before the end."""
-        durations = (self.queue_s, self.prefill_s, self.decode_s, self.ttft_s, self.e2e_s)
-        if any(duration is not None and duration < 0 for duration in durations):
-            return False
-        if self.ttft_s is None or self.e2e_s is None:
-            return True
-        return self.ttft_s <= self.e2e_s + ROUNDING_NS / NS_PER_S
+    def contradictions(self) -> list[str]:
+        """What cannot be true: a duration below 0, a first token after the end."""
+        found = [
+            f"{name} {duration:g} is below 0"
+            for name, duration in self._asdict().items()
+            if duration is not None and duration < 0
+        ]
+        ttft_s, e2e_s = self.ttft_s, self.e2e_s
+        if ttft_s is None or e2e_s is None or ttft_s <= e2e_s + ROUNDING_NS / NS_PER_S:
+            return found
+        return [*found, f"ttft_s {ttft_s:g} exceeds e2e_s {e2e_s:g}"]
 
 
 class Observation(NamedTuple):
@@ -108,6 +115,12 @@ def quality(
     return "unknown" if arrived_at is None and started_at is None else "ok"
 
 
+def quality_of_span(*instants: int | None) -> TimingQuality:
+    """`quality` of the instants of a span; one within 1970 cannot be true either."""
+    is_of_1970 = any(at is not None and at < SPANS_SINCE for at in instants)
+    return "invalid" if is_of_1970 else quality(*instants)
+
+
 def bounded_at(at: int | None) -> int | None:
     """Nanoseconds since 1970 that the ledger can hold: `at`, or the bound that lies nearest."""
     return None if at is None else min(max(at, EARLIEST_AT), LATEST_AT)
@@ -120,6 +133,18 @@ def outside_notes(instants: Mapping[str, Any]) -> list[str]:
         for name in INSTANTS
         if (at := instants.get(name)) is not None and abs(at) >= LATEST_AT
     ]
+
+
+def impossible_notes(found: Phases, observations: Sequence[Observation]) -> list[str]:
+    """What is said of times of a call that lie where no span can, or contradict themselves."""
+    notes = outside_notes(found.columns())
+    notes += [
+        f"{name} lies in 1970: is it a count of ns?"
+        for name in INSTANTS
+        if (at := getattr(found, name)) is not None and 0 <= at < SPANS_SINCE
+    ]
+    notes += [note for view in observations for note in view.latency.contradictions()]
+    return list(dict.fromkeys(notes))
 
 
 def phases(observations: Sequence[Observation]) -> Phases:
@@ -136,7 +161,9 @@ def phases(observations: Sequence[Observation]) -> Phases:
     source: TimingSource = "span" if ended_at is not None else "tokens"
     if first_token_at is not None:
         source = "stream"
-    return _judged(arrived_at, None, first_token_at, ended_at, source)
+    found = _judged(arrived_at, None, first_token_at, ended_at, source)
+    is_possible = not any(view.latency.contradictions() for view in observations)
+    return found if is_possible else _invalid(found)
 
 
 def nanoseconds(seconds: float) -> int:
@@ -170,7 +197,7 @@ def _engine_phases(arrived_at: int, latency: EngineLatency, span_ended_at: int |
     else:
         ended_at = span_ended_at
     found = _judged(arrived_at, started_at, first_token_at, ended_at, "engine")
-    return found if latency.is_possible else _invalid(found)
+    return _invalid(found) if latency.contradictions() else found
 
 
 def _prefill_contains_queue(latency: EngineLatency) -> bool:
@@ -216,7 +243,7 @@ def _judged(
         first_token_at=bounded_at(first_token_at),
         ended_at=bounded_at(ended_at),
         timing_source=source,
-        timing_quality=quality(arrived_at, started_at, first_token_at, ended_at),
+        timing_quality=quality_of_span(arrived_at, started_at, first_token_at, ended_at),
     )
 
 

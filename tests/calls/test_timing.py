@@ -96,11 +96,13 @@ def test_no_time_at_all_is_unknown() -> None:
     [
         observation(0, -0.04),
         observation(0, 9, queue_s=-0.02, prefill_s=2, decode_s=4),
+        observation(0, 9, queue_s=-0.02),
         observation(0, 9, queue_s=0, prefill_s=2, decode_s=-4),
         observation(0, 9, queue_s=0, prefill_s=1, decode_s=4, ttft_s=8, e2e_s=5),
         observation(0, 5, first_s=5.1),
         observation(0, 5, first_s=-0.1),
         Observation(started_at=-62_135_596_800 * S, ended_at=T0),
+        Observation(started_at=T0 // 1000, ended_at=T0 // 1000 + 5),
     ],
 )
 def test_impossible_times_are_kept_and_marked_invalid(view: Observation) -> None:

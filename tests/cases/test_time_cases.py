@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from analysis.check import check
+from analysis.extent import extent_of
 from analysis.latency import latency
 from analysis.law import law
 from analysis.window import Window
@@ -79,3 +81,31 @@ def test_case_32_impossible_times_are_kept_and_charged_nothing(
     found = {row["measure"]: row for row in latency(case.ledger, POOL).frame.to_dicts()}
     assert (found["e2e"]["known_count"], found["e2e"]["unknown_count"]) == (1, 1)
     assert found["e2e"]["p95_s"] == 5.0
+
+
+@pytest.mark.parametrize("unit", [10**3, 10**6, 10**9], ids=["us", "ms", "s"])
+def test_case_32_spans_that_cannot_be_true_are_told_and_stretch_no_window(
+    case: Any, make_chat: Any, t0: int, unit: int
+) -> None:
+    """A queue below 0 alone, a start that is not set, and counts that are not nanoseconds."""
+    in_unit = {"startTimeUnixNano": str(t0 // unit), "endTimeUnixNano": str(t0 // unit + 5)}
+    case.take(
+        make_chat("1"),
+        make_chat("2", more={"gen_ai.latency.time_in_queue": -0.02}),
+        make_chat("3", startTimeUnixNano="0"),
+        make_chat("4", **in_unit),
+        configuration=POOL,
+    )
+    at = "lies in 1970: is it a count of ns?"
+    assert case.rows("span_id[16:], timing_quality, tokens_note") == [
+        ("1", "ok", None),
+        ("2", "invalid", "queue_s -0.02 is below 0"),
+        ("3", "unknown", None),
+        ("4", "invalid", f"arrived_at {at}; ended_at {at}"),
+    ]
+    found = {row["check"]: row["evidence"] for row in check(case.ledger, POOL).frame.to_dicts()}
+    assert found["times contradict each other"] == "2 calls"
+    assert found["no place in time"] == "1 call"
+    assert "m 1 (its times are not known)" in found["without a price"]
+    reach = extent_of(case.ledger.connection, {"origin": "production"})
+    assert (reach.first_at, reach.last_at) == (t0, t0 + 10_000_000_000)
