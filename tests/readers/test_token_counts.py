@@ -13,8 +13,8 @@ ATTRIBUTES = (
 )
 OTLP = (
     '{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "00000000000000000000000000000001",'
-    ' "spanId": "0000000000000001", "name": "chat m", "startTimeUnixNano": "1",'
-    ' "endTimeUnixNano": "5", "attributes": [' + ATTRIBUTES + "]}]}]}]}"
+    ' "spanId": "0000000000000001", "name": "chat m", "startTimeUnixNano": "1794304800000000000",'
+    ' "endTimeUnixNano": "1794304800000000005", "attributes": [' + ATTRIBUTES + "]}]}]}]}"
 )
 SPANS = {
     "otlp-json": OTLP % "intValue",
@@ -23,7 +23,7 @@ SPANS = {
     "openinference-span": '{"name": "chat", "attributes": [' + ATTRIBUTES % "intValue" + "]}",
     "jaeger-json": (
         '{"traceID": "1", "spans": [{"traceID": "1", "spanID": "1", "operationName": "chat m",'
-        ' "startTime": 1, "duration": 5, "tags": ['
+        ' "startTime": 1794304800000000, "duration": 5, "tags": ['
         '{"key": "gen_ai.operation.name", "type": "string", "value": "chat"},'
         '{"key": "gen_ai.usage.output_tokens", "type": "int64", "value": 3},'
         '{"key": "gen_ai.usage.input_tokens", "type": "int64", "value": %s}]}]}'
