@@ -16,7 +16,7 @@ from ingest.ledger import Ledger, open_for_writing
 LedgerOf = Callable[..., Ledger]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ledger_of() -> Iterator[LedgerOf]:
     """A function from calls (columns of the native format) and a configuration to a ledger."""
     with ExitStack() as stack:

@@ -198,7 +198,8 @@ AS_VERSION_1 = """
 insert into deliveries by name select * exclude (ignored_count) from made.deliveries;
 insert into cohorts by name select * exclude (pool_from, pool_until) from made.cohorts;
 insert into call_rows by name
-select * exclude (input_tokens, output_tokens, response_id, tools_hash) from made.call_rows;
+select * exclude (input_tokens, output_tokens, response_id, tools_hash, is_cache_hit)
+from made.call_rows;
 insert into pools select * from made.pools;
 insert into charge_partitions select * from made.charge_partitions;
 insert into charges select * from made.charges;
