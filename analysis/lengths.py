@@ -5,6 +5,7 @@ none is counted as unknown.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from analysis.answer import Answer
 from analysis.groups import groups_of
@@ -20,80 +21,25 @@ UNKNOWN: Mapping[str, tuple[str, str]] = {
 }
 """Question to the column that counts what it does not know, and the sentence that says so."""
 
-DEAREST = "the calls themselves: `gpuledger ask calls --order gpu_seconds --limit 20`"
+SAID: Mapping[str, str] = {
+    "concentration": "the calls themselves: `gpuledger ask calls --order gpu_seconds --limit 20`"
+}
+"""Question to what else is said beside its answer."""
 
 
-def length(
-    ledger: Ledger,
-    configuration: Configuration,
-    *,
-    by: Sequence[str] = ("endpoint",),
-    window: Window | None = None,
-    where: Mapping[str, str | None] | None = None,
-) -> Answer:
-    """Mean, p50, p95, p99 and the longest in tokens, of prompts and of answers.
-
-    Columns: docs/metrics/length.md. Raises `NoDataError` where no call is in the window.
-    """
-    return _answer("length", ledger, configuration, by=by, window=window, where=where)
-
-
-def finish_reasons(
-    ledger: Ledger,
-    configuration: Configuration,
-    *,
-    by: Sequence[str] = ("endpoint",),
-    window: Window | None = None,
-    where: Mapping[str, str | None] | None = None,
-) -> Answer:
-    """Calls, output tokens and GPU-seconds by how the answer ended.
-
-    Columns: docs/metrics/finish_reasons.md. Raises `NoDataError` where no call is in the window.
-    """
-    return _answer("finish_reasons", ledger, configuration, by=by, window=window, where=where)
-
-
-def limits(
-    ledger: Ledger,
-    configuration: Configuration,
-    *,
-    by: Sequence[str] = ("endpoint",),
-    window: Window | None = None,
-    where: Mapping[str, str | None] | None = None,
-) -> Answer:
-    """The length of answers in tokens beside their `max_tokens`, and how many were cut.
-
-    Columns: docs/metrics/limits.md. Raises `NoDataError` where no call is in the window.
-    """
-    return _answer("limits", ledger, configuration, by=by, window=window, where=where)
-
-
-def concentration(
-    ledger: Ledger,
-    configuration: Configuration,
-    *,
-    by: Sequence[str] = ("endpoint",),
-    window: Window | None = None,
-    where: Mapping[str, str | None] | None = None,
-) -> Answer:
-    """The share of GPU-seconds in the dearest 1, 5 and 10 % of calls, and the Gini coefficient.
-
-    Columns: docs/metrics/concentration.md. Raises `NoDataError` where no call is in the window.
-    """
-    return _answer(
-        "concentration", ledger, configuration, DEAREST, by=by, window=window, where=where
-    )
-
-
-def _answer(  # noqa: PLR0913 - a question is asked by keywords
+def distribution(  # noqa: PLR0913 - a question is asked by keywords
     name: str,
     ledger: Ledger,
     configuration: Configuration,
-    *said: str,
-    by: Sequence[str],
-    window: Window | None,
-    where: Mapping[str, str | None] | None,
+    *,
+    by: Sequence[str] = ("endpoint",),
+    window: Window | None = None,
+    where: Mapping[str, str | None] | None = None,
 ) -> Answer:
+    """The rows of question `name` by the columns `by`: docs/metrics/NAME.md has columns and units.
+
+    Raises `NoDataError` where no call is in the window.
+    """
     groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
     frame = groups.rows_of(ledger.connection, name)
     notes = [f"window: {groups.window.text()}"]
@@ -101,4 +47,19 @@ def _answer(  # noqa: PLR0913 - a question is asked by keywords
         column, sentence = UNKNOWN[name]
         if unknown := int(frame[column].sum()):
             notes.append(sentence.format(counted(unknown, "call")))
-    return Answer(frame=frame, notes=(*notes, *said), window=groups.window)
+    if name in SAID:
+        notes.append(SAID[name])
+    return Answer(frame=frame, notes=tuple(notes), window=groups.window)
+
+
+length = partial(distribution, "length")
+"""Mean, p50, p95, p99 and the longest in tokens, of prompts and of answers."""
+
+limits = partial(distribution, "limits")
+"""The length of answers in tokens beside their `max_tokens`, and how many were cut."""
+
+finish_reasons = partial(distribution, "finish_reasons")
+"""Calls, output tokens and GPU-seconds by how the answer ended."""
+
+concentration = partial(distribution, "concentration")
+"""The share of GPU-seconds in the dearest 1, 5 and 10 % of calls, and the Gini coefficient."""
