@@ -60,8 +60,9 @@ def _last_uses(block_ids: Integers, used_at: Integers) -> Integers:
 def _count_at_most(values: Integers, ends: Integers, bounds: Integers) -> Integers:
     """For each query, how many of the first `ends` of `values` are at most `bounds`.
 
-    All queries walk down one wavelet matrix (Claude, Navarro, Ordóñez 2015) side by side: a pass
-    over the values for each binary digit. Values and bounds are from -1 to 2^31 - 3.
+    All queries walk down one wavelet matrix (The wavelet matrix, Information Systems 47, 2015)
+    side by side: a pass over the values for each binary digit. Values and bounds are from -1 to
+    2^31 - 3.
     """
     remaining = (values + 1).astype(np.int32)
     wanted = bounds + 2  # counted is what lies below it
