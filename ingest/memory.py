@@ -3,6 +3,7 @@
 Owns the reading of an amount such as "4GB". Refuses to raise what is configured.
 """
 
+import os
 import re
 
 import msgspec
@@ -27,11 +28,20 @@ UNIT_BYTES = {
 
 
 def limit_bytes(memory_limit: str) -> int:
-    """The bytes of an amount such as "4GB"; raises `ValueError` where it is none."""
-    found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", memory_limit.strip())
-    if found is None or found.group(2).upper() not in UNIT_BYTES:
+    """The bytes of an amount such as "4GB", or of a share of the machine's memory such as "50%".
+
+    Raises `ValueError` where it is neither.
+    """
+    found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*|%)", memory_limit.strip())
+    unit = found.group(2).upper() if found else ""
+    if found is None or (unit != "%" and unit not in UNIT_BYTES):
         raise ValueError(f"{memory_limit!r} is no amount of memory; write for example 4GB")
-    return int(float(found.group(1)) * UNIT_BYTES[found.group(2).upper()])
+    whole = _machine_bytes() / 100 if unit == "%" else UNIT_BYTES[unit]
+    return int(float(found.group(1)) * whole)
+
+
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def frugal(configuration: Configuration) -> Configuration:
