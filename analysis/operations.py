@@ -6,8 +6,8 @@ Owns the columns of `ask operations`. Refuses to call anything wasted but attemp
 from collections.abc import Mapping
 
 from analysis.answer import Answer
-from analysis.errors import WrongQuestionError
 from analysis.listing import Listing, listed
+from analysis.repetition import known_values
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.ledger import Ledger
@@ -28,19 +28,13 @@ def operations(
     `latency_s` spans all attempts and the pauses between them. Columns: docs/metrics/operations.md.
     An empty answer is an answer: no call was repeated.
     """
-    filters = dict(where or {})
-    for column, value in filters.items():
-        if value is None:
-            raise WrongQuestionError(f"operations are listed by a known {column}: {column}=value")
     found = listed(
         ledger,
         "operations",
         window=window,
         limit=limit,
         instants=("begun_at", "ended_at"),
-        endpoint=filters.get("endpoint"),
-        team=filters.get("team"),
-        model=filters.get("model"),
+        **known_values(where, OPERATION_FILTERS, "operations"),
     )
     return Answer(frame=found.frame, notes=(_note(found),), window=window)
 
