@@ -6,7 +6,7 @@ covers. Refuses to spread: that is done in SQL, where the calls are.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
@@ -152,13 +152,6 @@ def _converted(stretch: PlanStretch, exchange: Sequence[dict[str, Any]]) -> Plan
         )
         if row["source"] == stretch.currency and is_dated:
             amount = _EXACT.multiply(stretch.amount, row["rate"])
-            return PlanStretch(
-                entry_no=stretch.entry_no,
-                plan=stretch.plan,
-                month=stretch.month,
-                since=stretch.since,
-                until=stretch.until,
-                amount=amount.quantize(AMOUNT_STEP, context=_EXACT),
-                currency=row["target"],
-            )
+            converted = amount.quantize(AMOUNT_STEP, context=_EXACT)
+            return replace(stretch, amount=converted, currency=row["target"])
     return stretch
