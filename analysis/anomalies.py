@@ -28,6 +28,7 @@ from analysis.calendar import pieces_of
 from analysis.columns import COHORT_COLUMNS, checked_groups
 from analysis.errors import NoDataError, WrongQuestionError
 from analysis.explain import priced_rows
+from analysis.facts import Facts
 from analysis.law import law_lines
 from analysis.lines import MONEY
 from analysis.money import rounded, total
@@ -36,6 +37,16 @@ from analysis.selection import Filters
 from analysis.window import Window
 from ingest.config import Configuration
 from ingest.ledger import Ledger
+
+FACTS = Facts(
+    name="anomalies",
+    question="Which days cost more or less than days like them, and which letter moved?",
+    grain="a group and a stretch of unusual days",
+    unit="money over the day_count unusual days; score in standard deviations",
+    params="one column that is shared by many calls; a window of whole days; a filter",
+    nulls="letter_effect is null where the group is new that day, or absent",
+    identity="difference = cost - expected_cost; cost is that of law by day on the unusual days",
+)
 
 BASELINE_DAYS = 28
 LEAST_ALIKE = (("weekday", 4), ("working", 4))

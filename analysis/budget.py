@@ -16,6 +16,7 @@ from analysis.answer import Answer
 from analysis.columns import CALLER_COLUMNS
 from analysis.errors import NoDataError
 from analysis.extent import Extent, extent_of
+from analysis.facts import Facts
 from analysis.law import law_lines
 from analysis.lines import MONEY, Line
 from analysis.money import rounded, total_of
@@ -25,6 +26,18 @@ from analysis.window import Window, instant_text
 from analysis.wording import counted
 from ingest.config import Budget, Configuration
 from ingest.ledger import Connection, Ledger
+
+FACTS = Facts(
+    name="budget",
+    question="How much of each budget is spent, and how much of that is known?",
+    grain="a budget",
+    unit="money in the configured currency, calls, ratios from 0 to 1",
+    params="a month, or all; the time zone of the months",
+    nulls="spent is null where the ledger does not reach the month and where no call of the scope "
+    "has a price; coverage_ratio where it has no call, used_ratio where the amount is 0 too",
+    identity="spent of all calls and idle time is the bill of law in that month; used_ratio = "
+    "spent / amount; coverage_ratio = (N - unpriced_count) / N",
+)
 
 BUDGET_FILTERS = ("month",)
 EVERYTHING = "all calls and idle time"

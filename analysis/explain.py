@@ -14,6 +14,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.columns import TIME_COLUMNS, checked_groups
 from analysis.errors import NoDataError, WrongQuestionError
+from analysis.facts import Facts
 from analysis.idle_moves import IDLE_EFFECTS, NO_IDLE_EFFECTS, idle_effects
 from analysis.law import LawLines, law_lines
 from analysis.letters import price_per_s
@@ -26,6 +27,18 @@ from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
+
+FACTS = Facts(
+    name="explain",
+    question="Which letter of the law moved the bill from one period to the other?",
+    grain="a group and its basis; idle time per pool; a total in each currency",
+    unit="money per letter, of idle time per cause, adding up to the change",
+    params="two periods; columns to group by, none of time; a filter",
+    nulls="an effect is null for a letter that the line has not: those of the law where line is "
+    "new, retired, idle or replays, those of idle time on every other line",
+    identity="cost_to - cost_from = change; the effects of a line add up to its change, but where "
+    "line is new, retired or replays; the changes of all lines add up to that of the total",
+)
 
 IDLE_EFFECT_COLUMNS = tuple(f"{cause}_effect" for cause in IDLE_EFFECTS)
 EFFECT_COLUMNS = tuple(f"{letter}_effect" for letter in EFFECTS)

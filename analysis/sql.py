@@ -6,7 +6,7 @@ field, a parameter that the header does not name, and a value that the file does
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from analysis.errors import QuestionFileError
+from analysis.facts import FIELDS, Facts
 from analysis.helpers import Dialect, expand, parameters_of
 from ingest.ledger import Connection
 
@@ -22,16 +23,9 @@ _CONTINUED = re.compile(r"--   +(.*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Facts):
     """One question file: what its header says, and its text with helper names."""
 
-    name: str
-    question: str
-    grain: str
-    unit: str
-    params: str
-    nulls: str
-    identity: str
     text: str
 
     @property
@@ -44,21 +38,18 @@ class Question:
         return expand(self.text, dialect)
 
 
-HEADER_FIELDS = tuple(field.name for field in fields(Question) if field.name != "text")
-
-
 def parse_question(content: str, file_name: str) -> Question:
     """The question that the file's `content` states.
 
     Raises `QuestionFileError` with the file, the field and what is known.
     """
     header, body = _split_header(content)
-    unknown = sorted(set(header) - set(HEADER_FIELDS))
-    missing = [name for name in HEADER_FIELDS if not header.get(name)]
+    unknown = sorted(set(header) - set(FIELDS))
+    missing = [name for name in FIELDS if not header.get(name)]
     if unknown or missing:
         raise QuestionFileError(
             f"{file_name}: header has unknown {unknown} and lacks {missing}; "
-            f"its fields are {', '.join(HEADER_FIELDS)}"
+            f"its fields are {', '.join(FIELDS)}"
         )
     if header["name"] != file_name.removesuffix(".sql"):
         raise QuestionFileError(f"{file_name}: the header names it {header['name']!r}")

@@ -1,13 +1,15 @@
 """`gpuledger questions`: every analysis with its question.
 
 Owns which command asks what, and what no command asks by name. Refuses to describe: the words are
-those of the question files.
+the facts that each question declares.
 """
 
 import click
 import polars as pl
 
-from analysis.sql import Question, all_questions
+from analysis.computed import COMPUTED
+from analysis.facts import Facts
+from analysis.sql import all_questions
 from gpuledger.options import format_option
 from gpuledger.output import Format, write_frame
 
@@ -30,6 +32,9 @@ COMMANDS = {
     "tool_repeats": "gpuledger ask tool_repeats",
     "semantic_cache": "gpuledger ask semantic_cache",
     "engine": "gpuledger ask engine",
+    "budget": "gpuledger ask budget",
+    "anomalies": "gpuledger ask anomalies --by COLUMN",
+    "explain": "gpuledger explain --from MONTH --to MONTH",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
 }
@@ -60,36 +65,6 @@ PARTS = {
 
 CHECK_COMMAND = "gpuledger check"
 
-EXPLAIN = {
-    "kind": "question",
-    "name": "explain",
-    "question": "Which letter of the law moved the bill from one month to the other?",
-    "asked_with": "gpuledger explain --from MONTH --to MONTH",
-    "grain": "a group; idle time per pool; a total in each currency",
-    "unit": "money per letter, of idle time per cause, adding up to the change",
-}
-"""Two answers of `law` compared: a question without a file of its own."""
-
-BUDGET = {
-    "kind": "question",
-    "name": "budget",
-    "question": "How much of each budget is spent, and how much of that is known?",
-    "asked_with": "gpuledger ask budget",
-    "grain": "a budget",
-    "unit": "money in the configured currency, calls, ratios from 0 to 1",
-}
-"""An answer of `law` beside each amount allowed."""
-
-ANOMALIES = {
-    "kind": "question",
-    "name": "anomalies",
-    "question": "Which days cost more or less than days like them, and which letter moved?",
-    "asked_with": "gpuledger ask anomalies --by COLUMN",
-    "grain": "a group and a stretch of unusual days",
-    "unit": "money; a score in standard deviations",
-}
-"""An answer of `law` by day, each day beside those like it."""
-
 
 @click.command()
 @format_option
@@ -99,12 +74,9 @@ def questions(output_format: Format) -> None:
     First the questions that a command asks by name, then the parts of their answers, then the
     checks.
     """
-    known = all_questions()
+    known = sorted([*all_questions(), *COMPUTED], key=lambda facts: facts.name)
     rows = [
         *[_row("question", one, COMMANDS[one.name]) for one in known if one.name in COMMANDS],
-        EXPLAIN,
-        BUDGET,
-        ANOMALIES,
         *[_row("part", one, PARTS.get(one.name)) for one in known if one.name not in COMMANDS],
         *[_row("check", one, CHECK_COMMAND) for one in all_questions("checks")],
     ]
@@ -113,8 +85,6 @@ def questions(output_format: Format) -> None:
 
 def where_asked(name: str) -> str | None:
     """What to do about `name`, which `ask` does not know but `questions` lists; else None."""
-    if name == EXPLAIN["name"]:
-        return f"{name!r} is asked with `{EXPLAIN['asked_with']}`"
     if name in COMMANDS:
         return f"{name!r} is asked with `{COMMANDS[name]}`"
     if name in PARTS:
@@ -124,12 +94,12 @@ def where_asked(name: str) -> str | None:
     return None
 
 
-def _row(kind: str, question: Question, asked_with: str | None) -> dict[str, str | None]:
+def _row(kind: str, facts: Facts, asked_with: str | None) -> dict[str, str | None]:
     return {
         "kind": kind,
-        "name": question.name,
-        "question": question.question,
+        "name": facts.name,
+        "question": facts.question,
         "asked_with": asked_with,
-        "grain": question.grain,
-        "unit": question.unit,
+        "grain": facts.grain,
+        "unit": facts.unit,
     }

@@ -1,0 +1,14 @@
+"""The questions that have no file of their own, because they are computed out of other answers.
+
+Owns the list of them. Each is declared as `FACTS` in the module of its name, `analysis/NAME.py`.
+"""
+
+from analysis import anomalies, budget, explain
+from analysis.facts import Facts
+
+COMPUTED: tuple[Facts, ...] = (
+    anomalies.FACTS,
+    budget.FACTS,
+    explain.FACTS,
+)
+"""In the order of their names."""
