@@ -46,9 +46,7 @@ def duplicates(
     Columns: docs/metrics/duplicates.md. The dearest first, at most `limit`. An empty answer is an
     answer.
     """
-    calls = _calls(ledger.connection, "duplicates", window, where)
-    answered_at = _instants(calls["answered_at"])
-    marked = _marked(calls, opens_at=answered_at, closes_at=answered_at + ttl_ns)
+    marked = duplicate_calls(ledger.connection, window, where, ttl_ns)
     return _answer(
         ledger, marked, window, limit, f"within {ttl_text(ttl_ns)} of an answer to the same"
     )
@@ -70,6 +68,20 @@ def in_flight(
     begun_at, answered_at = _instants(calls["begun_at"]), _instants(calls["answered_at"])
     marked = _marked(calls, opens_at=begun_at, closes_at=answered_at)
     return _answer(ledger, marked, window, limit, "while the same was in flight")
+
+
+def duplicate_calls(
+    connection: Connection,
+    window: Window,
+    where: Mapping[str, str | None] | None,
+    ttl_ns: int,
+) -> pl.DataFrame:
+    """The calls of the groups of `duplicates`: `group_no`, `call_no`, `begun_at`, `answered_at`,
+    `is_deterministic`, and `is_duplicate` where a cache would have had the answer.
+    """
+    calls = _calls(connection, "duplicates", window, where)
+    answered_at = _instants(calls["answered_at"])
+    return _marked(calls, opens_at=answered_at, closes_at=answered_at + ttl_ns)
 
 
 def _calls(

@@ -22,11 +22,12 @@ from charge_ten_million import generate, peak_mib
 from analysis.answer import Answer
 from analysis.duplicates import duplicates, in_flight
 from analysis.loops import loops
+from analysis.response_cache import response_cache
 from analysis.retries import retries
 from analysis.tool_repeats import tool_repeats
 from analysis.window import Window
 from ingest.charging import charge
-from ingest.ledger import open_for_reading, open_for_writing
+from ingest.ledger import Ledger, open_for_reading, open_for_writing
 
 WINDOW = Window()
 SHOWN = 20
@@ -112,8 +113,15 @@ def repeat(path: Path) -> None:
         charge(ledger, CONFIGURATION)
 
 
+def hit_rates(ledger: Ledger, *, window: Window, limit: int) -> Answer:
+    """`response_cache` by endpoint; it has no list to cut to `limit`."""
+    del limit
+    return response_cache(ledger, CONFIGURATION, window=window)
+
+
 QUESTIONS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
     "duplicates": (duplicates, (SCAN_CALLS, SCAN_CHARGES)),
+    "response_cache": (hit_rates, (SCAN_CALLS, SCAN_CHARGES)),
     "in_flight": (in_flight, (SCAN_CALLS, SCAN_CHARGES)),
     "retries": (retries, (SCAN_ATTEMPTS, SCAN_CHARGES)),
     "loops": (loops, (SCAN_ANSWERS, SCAN_TOOLS, SCAN_CHARGES)),

@@ -26,6 +26,7 @@ from analysis.operations import OPERATION_FILTERS, operations
 from analysis.pairs import PAIR_FILTERS, pairs
 from analysis.prefix_cache import prefix_cache
 from analysis.rejects import REJECT_FILTERS, rejects
+from analysis.response_cache import response_cache
 from analysis.retries import retries
 from analysis.semantic_cache import semantic_cache
 from analysis.tool_repeats import TOOL_FILTERS, tool_repeats
@@ -54,6 +55,7 @@ GROUPED: Mapping[str, Callable[..., Answer]] = {
     "finish_reasons": finish_reasons,
     "concentration": concentration,
     "prefix_cache": prefix_cache,
+    "response_cache": response_cache,
     "anomalies": anomalies,
 }
 """Questions that are answered by group."""
@@ -70,8 +72,8 @@ LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
 }
 """Questions that list rows, with what they may be filtered by."""
 
-CACHES = ("duplicates", "tool_repeats")
-"""Lists that ask for a cache, whose answers live for `--ttl`."""
+CACHES = ("duplicates", "response_cache", "tool_repeats")
+"""Questions that ask for a cache, whose answers live for `--ttl`."""
 
 NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget", "semantic_cache")
 
@@ -137,15 +139,15 @@ def _prepared(
     listed, filterable = LISTS.get(name, (None, FILTER_COLUMNS))
     where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]
+    lives = {"ttl_ns": parsed_ttl_ns(asked["ttl"])} if name in CACHES else {}
     if listed is not None:
-        lives = {"ttl_ns": parsed_ttl_ns(asked["ttl"])} if name in CACHES else {}
         return lambda ledger: listed(ledger, window=window, where=where, limit=limit, **lives)
     if name == "calls":
         return lambda ledger: calls(
             ledger, configuration, window=window, where=where, order=order, limit=limit
         )
     grouped = GROUPED[name]
-    return lambda ledger: grouped(ledger, configuration, by=by, window=window, where=where)
+    return lambda ledger: grouped(ledger, configuration, by=by, window=window, where=where, **lives)
 
 
 def _asked_budget(

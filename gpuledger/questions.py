@@ -22,6 +22,7 @@ COMMANDS = {
     "finish_reasons": "gpuledger ask finish_reasons --by COLUMN",
     "concentration": "gpuledger ask concentration --by COLUMN",
     "prefix_cache": "gpuledger ask prefix_cache --by COLUMN",
+    "response_cache": "gpuledger ask response_cache --by COLUMN",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",

@@ -1,0 +1,92 @@
+"""What share of calls a cache of answers would have answered, beside what share of their cost.
+
+Owns the columns of `ask response_cache`, and what a cache claims of each call. Refuses a hit rate
+without the saving beside it, and to count a hit where an answer may come out otherwise each time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from analysis.answer import Answer
+from analysis.duplicates import APART_REASON, TOLD_NOTE, duplicate_calls
+from analysis.groups import Groups, groups_of
+from analysis.repetition import known_hashes, spent_text
+from analysis.ttl import DEFAULT_TTL_NS, ttl_text
+from analysis.window import Window
+from analysis.wording import counted
+from ingest.config import Configuration
+from ingest.ledger import Connection, Ledger
+
+CACHED_CALLS = "cached_calls"
+"""The table that the question reads: `call_no` of each duplicate, and whether it `is_saved`."""
+
+_IS_SAVED = pl.col("is_deterministic").fill_null(value=False)
+
+
+def response_cache(  # noqa: PLR0913 - a question is asked by keywords
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    by: Sequence[str] = ("endpoint",),
+    window: Window | None = None,
+    where: Mapping[str, str | None] | None = None,
+    ttl_ns: int = DEFAULT_TTL_NS,
+) -> Answer:
+    """Hits of an exact cache by the columns `by`, and their share of GPU-seconds and cost.
+
+    Hits are the saved calls of `ask duplicates` under the same `ttl_ns` in nanoseconds. Columns:
+    docs/metrics/response_cache.md. Raises `NoDataError` where no call is in the window.
+    """
+    groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
+    frame = _rows(ledger.connection, groups, ttl_ns)
+    notes = tuple(_notes(ledger.connection, groups, frame, ttl_ns))
+    return Answer(frame=frame, notes=notes, window=groups.window)
+
+
+def response_cache_claims(
+    ledger: Ledger,
+    *,
+    window: Window,
+    where: Mapping[str, str | None] | None = None,
+    ttl_ns: int = DEFAULT_TTL_NS,
+) -> pl.DataFrame:
+    """The calls that a cache would have answered: `call_no`, all of prefill and of decode."""
+    hits = duplicate_calls(ledger.connection, window, where, ttl_ns).filter(
+        "is_duplicate", _IS_SAVED
+    )
+    return hits.select(
+        pl.col("call_no").cast(pl.Int64),
+        prefill_ratio=pl.lit(1.0),
+        decode_ratio=pl.lit(1.0),
+    )
+
+
+def _rows(connection: Connection, groups: Groups, ttl_ns: int) -> pl.DataFrame:
+    found = duplicate_calls(connection, groups.asked, groups.filters, ttl_ns)
+    cached = found.filter("is_duplicate").select("call_no", is_saved=_IS_SAVED)
+    connection.register(CACHED_CALLS, cached)
+    try:
+        return groups.rows_of(connection, "response_cache")
+    finally:
+        connection.unregister(CACHED_CALLS)
+
+
+def _notes(
+    connection: Connection, groups: Groups, frame: pl.DataFrame, ttl_ns: int
+) -> Iterator[str]:
+    yield f"window: {groups.window.text()}; the cache is empty at its begin"
+    hit_count, apart_count = (int(frame[name].sum()) for name in ("hit_count", "apart_count"))
+    call_count = int(frame["call_count"].sum())
+    spent = spent_text(frame, "saved_gpu_seconds", "saved_cost")
+    yield (
+        f"{hit_count:,} of {counted(call_count, 'call')} answered within {ttl_text(ttl_ns)} of an "
+        f"answer to the same: {spent}"
+    )
+    if apart_count:
+        yield f"counted apart: {counted(apart_count, 'call')}: {APART_REASON}"
+    if unpriced := int(frame["unpriced_hit_count"].sum()):
+        yield f"without a price: {counted(unpriced, 'hit')}"
+    if hit_count + apart_count:
+        yield TOLD_NOTE
+    yield from known_hashes(connection, groups.asked)["calls"].notes("prompt")
