@@ -18,6 +18,7 @@ from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
 from analysis.duplicates import duplicates, in_flight
 from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
+from analysis.goodput import goodput
 from analysis.latency import latency
 from analysis.law import law
 from analysis.lengths import concentration, finish_reasons, length, limits
@@ -50,6 +51,7 @@ from ingest.ledger import Ledger
 GROUPED: Mapping[str, Callable[..., Answer]] = {
     "law": law,
     "latency": latency,
+    "goodput": goodput,
     "length": length,
     "limits": limits,
     "finish_reasons": finish_reasons,

@@ -17,7 +17,11 @@ import msgspec
 from ingest.config_file import read_toml
 from ingest.config_plans import PLAN_COLUMNS, Plan, refuse_wrong_plans
 from ingest.config_retention import refuse_unknown_ages
-from ingest.config_scope import refuse_same_scopes, refuse_unknown_scopes
+from ingest.config_scope import (
+    refuse_same_endpoints,
+    refuse_same_scopes,
+    refuse_unknown_scopes,
+)
 from ingest.config_values import (
     refuse_large_replicas,
     refuse_unknown_zone,
@@ -78,6 +82,7 @@ class Slo(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: str
     ttft_p95_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     tpot_p95_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    e2e_p95_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
 
 class ExchangeRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,6 +234,7 @@ def _refuse_contradictions(configuration: Configuration, path: Path) -> None:
     _refuse_pools_of_one_instant(configuration.pools, path)
     refuse_wrong_plans(configuration.plans, str(path), instant_ns)
     refuse_same_scopes(((one.scope, one.month) for one in configuration.budgets), str(path))
+    refuse_same_endpoints((one.endpoint for one in configuration.slos), str(path))
     for column, sources in configuration.map.items():
         for source in sources:
             if not source.startswith(("resource.", "attribute.")):

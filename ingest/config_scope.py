@@ -1,7 +1,7 @@
 """Scopes: which calls a table such as `[[budgets]]` is about, by columns of a call.
 
 Owns the columns that a scope may name. Refuses any other with the nearest one, and one scope given
-twice for the same time.
+twice for the same time, as two SLOs of one endpoint are.
 """
 
 import difflib
@@ -52,4 +52,15 @@ def refuse_same_scopes(budgets: Iterable[tuple[Mapping[str, Any], str]], path: s
             raise ConfigurationError(
                 f"{path}: budgets[{first}] and budgets[{index}] have the same scope in {month}; "
                 "remove one"
+            )
+
+
+def refuse_same_endpoints(endpoints: Iterable[str], path: str) -> None:
+    """Raise where two SLOs, of which these are the `endpoints`, promise for the same one."""
+    seen: dict[str, int] = {}
+    for index, endpoint in enumerate(endpoints):
+        first = seen.setdefault(endpoint, index)
+        if first != index:
+            raise ConfigurationError(
+                f"{path}: slos[{first}] and slos[{index}] are both of {endpoint!r}; make them one"
             )
