@@ -1,4 +1,4 @@
-"""Latencies by any column: queue, time to first token, time per output token, end to end.
+"""Latencies by any column: queue, prefill, first token, time per output token, end to end.
 
 Owns percentiles of what was observed. Refuses estimates: a phase that charging had to lay out is
 counted as unknown.
@@ -19,7 +19,12 @@ from ingest.ledger import Ledger
 MOST_EXACT_CALLS = 2_000_000
 """Beyond so many calls in the ledger percentiles come from a histogram of buckets 1 % wide."""
 
-MEASURES = ("queue", "ttft", "tpot", "e2e")
+MEASURES = ("queue", "prefill", "ttft", "tpot", "e2e")
+
+ITL_NOTE = (
+    "ITL, the gap before each single token, is not told: calls tell the first token and the end; "
+    "tpot is the mean gap of an answer, and evens out its stalls"
+)
 
 
 def latency(  # noqa: PLR0913 - a question is asked by keywords
@@ -48,7 +53,7 @@ def latency(  # noqa: PLR0913 - a question is asked by keywords
 
 
 def _notes(frame: pl.DataFrame, window: Window, is_exact: bool) -> tuple[str, ...]:
-    notes = [f"window: {window.text()}"]
+    notes = [f"window: {window.text()}", ITL_NOTE]
     unknown = int(frame["unknown_count"].sum())
     if unknown:
         notes.append(f"not observed, hence in no percentile: {counted(unknown, 'duration')}")

@@ -30,6 +30,7 @@ from analysis.rejects import REJECT_FILTERS, rejects
 from analysis.response_cache import response_cache
 from analysis.retries import retries
 from analysis.semantic_cache import semantic_cache
+from analysis.tool_latency import RUN_FILTERS, tool_latency
 from analysis.tool_repeats import TOOL_FILTERS, tool_repeats
 from analysis.ttl import DEFAULT_TTL, parsed_ttl_ns
 from analysis.window import Window
@@ -66,6 +67,7 @@ LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
     "rejects": (rejects, REJECT_FILTERS),
     "pairs": (pairs, PAIR_FILTERS),
     "operations": (operations, OPERATION_FILTERS),
+    "tool_latency": (tool_latency, RUN_FILTERS),
     "loops": (loops, LOOP_FILTERS),
     "duplicates": (duplicates, FILTER_COLUMNS),
     "in_flight": (in_flight, FILTER_COLUMNS),

@@ -17,6 +17,7 @@ COMMANDS = {
     "law": "gpuledger ask law --by COLUMN",
     "calls": "gpuledger ask calls",
     "latency": "gpuledger ask latency --by COLUMN",
+    "tool_latency": "gpuledger ask tool_latency",
     "goodput": "gpuledger ask goodput --by COLUMN",
     "length": "gpuledger ask length --by COLUMN",
     "limits": "gpuledger ask limits --by COLUMN",

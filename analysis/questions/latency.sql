@@ -1,6 +1,6 @@
 -- name: latency
--- question: How long do calls wait, until the first token, for each further token, and in all?
--- grain: a group, a time and a caller, where asked for, and one of queue, ttft, tpot, e2e
+-- question: How long do calls queue, until the first token, for each further token, and in all?
+-- grain: a group, a time and a caller, where asked for, and one of queue, prefill, ttft, tpot, e2e
 -- unit: s; tpot in s per token of a choice after its first
 -- params: $cohort_ids and $group_numbers say which group each selected cohort is in, $quarters and
 --   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
@@ -9,7 +9,8 @@
 -- nulls: a percentile is null where no call of the group was measured
 -- identity: known_count + unknown_count = calls that began service in the window; p50 <= p95 <= p99
 
--- Only what was observed: a phase that is estimated for charging is no latency. TPOT is
+-- Only what was observed: a phase that is estimated for charging is no latency. Queue and prefill
+-- add up to TTFT. TPOT is
 -- decode / (output tokens - 1); of a call that decodes several choices side by side, with the
 -- output tokens of a choice: their mean. A choice of one token has none and is not counted there.
 with measured as (
@@ -45,6 +46,14 @@ latencies as (
         caller,
         'queue' as measure,
         (started_at - arrived_at) / 1e9 as seconds
+    from measured
+    union all
+    select
+        group_number,
+        time_number,
+        caller,
+        'prefill' as measure,
+        (first_token_at - started_at) / 1e9 as seconds
     from measured
     union all
     select

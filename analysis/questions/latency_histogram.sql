@@ -1,6 +1,6 @@
 -- name: latency_histogram
 -- question: As latency, for many calls: percentiles from a histogram of buckets 1 % wide.
--- grain: a group, a time and a caller, where asked for, and one of queue, ttft, tpot, e2e
+-- grain: a group, a time and a caller, where asked for, and one of queue, prefill, ttft, tpot, e2e
 -- unit: s; tpot in s per token of a choice after its first
 -- params: $cohort_ids and $group_numbers say which group each selected cohort is in, $quarters and
 --   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
@@ -45,6 +45,14 @@ latencies as (
         caller,
         'queue' as measure,
         (started_at - arrived_at) / 1e9 as seconds
+    from measured
+    union all
+    select
+        group_number,
+        time_number,
+        caller,
+        'prefill' as measure,
+        (first_token_at - started_at) / 1e9 as seconds
     from measured
     union all
     select

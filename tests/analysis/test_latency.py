@@ -47,6 +47,7 @@ def test_percentiles_are_interpolated_between_the_observed(ledger_of: LedgerOf) 
     assert found["queue"] == pytest.approx((0.5, 0.95, 0.99, 101, 0))
     assert found["ttft"] == pytest.approx((0.6, 1.05, 1.09, 101, 0))
     assert found["e2e"] == pytest.approx((0.8, 1.25, 1.29, 101, 0))
+    assert found["prefill"] == pytest.approx((0.1, 0.1, 0.1, 101, 0))
     # 200 ms over the ten tokens after the first.
     assert found["tpot"] == pytest.approx((0.02, 0.02, 0.02, 101, 0))
 
@@ -57,7 +58,7 @@ def test_estimated_phases_are_unknown_not_guessed(ledger_of: LedgerOf) -> None:
         latency(ledger_of([call(1), call(2, **span)], CONFIGURATION), CONFIGURATION).frame
     )
     assert found["ttft"][3:] == (1, 1)
-    assert found["queue"][3:] == (1, 1)
+    assert found["queue"][3:] == found["prefill"][3:] == (1, 1)
     assert found["tpot"][3:] == (1, 1)
     assert found["e2e"][3:] == (2, 0)
 
@@ -90,7 +91,13 @@ def test_times_that_contradict_each_other_are_in_no_percentile(ledger_of: Ledger
     broken = call(2, ended_at=MIDNIGHT)
     answer = latency(ledger_of([call(1), broken], CONFIGURATION), CONFIGURATION)
     assert all(counts[3:] == (1, 1) for counts in measured(answer.frame).values())
-    assert "not observed, hence in no percentile: 4 durations" in answer.notes
+    assert "not observed, hence in no percentile: 5 durations" in answer.notes
+
+
+def test_the_gap_before_each_token_is_not_told(ledger_of: LedgerOf) -> None:
+    answer = latency(ledger_of([call(1)], CONFIGURATION), CONFIGURATION)
+    assert "itl" not in answer.frame["measure"].to_list()
+    assert any(note.startswith("ITL, the gap before each single token") for note in answer.notes)
 
 
 def test_groups_may_be_an_hour_and_a_model(ledger_of: LedgerOf) -> None:
