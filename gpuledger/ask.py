@@ -14,7 +14,9 @@ from analysis.anomalies import anomalies
 from analysis.answer import Answer
 from analysis.budget import BUDGET_FILTERS, budget
 from analysis.calls import ORDERS, calls
+from analysis.capacity.lanes import LANE_FILTERS
 from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
+from analysis.concurrency import concurrency
 from analysis.duplicates import duplicates, in_flight
 from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
@@ -76,10 +78,15 @@ LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
 }
 """Questions that list rows, with what they may be filtered by."""
 
+POOLED: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
+    "concurrency": (concurrency, LANE_FILTERS),
+}
+"""Questions about pools, by replica or by a time, with what they may be filtered by."""
+
 CACHES = ("duplicates", "response_cache", "tool_repeats")
 """Questions that ask for a cache, whose answers live for `--ttl`."""
 
-NAMES = (*GROUPED, "calls", *LISTS, "engine", "budget", "semantic_cache")
+NAMES = (*GROUPED, "calls", *LISTS, *POOLED, "engine", "budget", "semantic_cache")
 
 
 @click.command()
@@ -140,6 +147,11 @@ def _prepared(
         return lambda ledger: semantic_cache(
             ledger, window=window, by=grain, where=where, limit=limit
         )
+    if name in POOLED:
+        pooled, filterable = POOLED[name]
+        where = parsed_filters(asked["where"], filterable)
+        columns = asked["by"] if _is_given("by") else ()
+        return lambda ledger: pooled(ledger, configuration, by=columns, window=window, where=where)
     listed, filterable = LISTS.get(name, (None, FILTER_COLUMNS))
     where = parsed_filters(asked["where"], filterable)
     by, order, limit = asked["by"], asked["order"], asked["limit"]

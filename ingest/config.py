@@ -34,6 +34,9 @@ from ingest.errors import ConfigurationError
 Money = Decimal
 """An amount of money; negative ones are refused with the contradictions."""
 
+EngineSize = Annotated[int, msgspec.Meta(ge=1, le=2**40)]
+"""Tokens or sequences that an engine has room for."""
+
 MOST_REPLICAS = 10**6
 """Replicas of one pool: more engines than anybody runs, and what a year of them costs adds up."""
 
@@ -42,7 +45,8 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     """One pool from one instant on; a later entry of the same name supersedes it.
 
     `models` None leaves the pool the models that it has. `schedule` is "always" or windows such as
-    "mon-fri 08:00-20:00" in the configured time zone.
+    "mon-fri 08:00-20:00" in the configured time zone. `kv_cache_tokens`, `max_model_len` and
+    `max_num_seqs` are of the engine of one replica, as it says them when it starts.
     """
 
     name: str
@@ -53,6 +57,9 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     price_per_gpu_hour: Money | None = None
     effective_from: datetime | None = msgspec.field(name="from", default=None)
     schedule: Literal["always"] | tuple[str, ...] = "always"
+    kv_cache_tokens: EngineSize | None = None
+    max_model_len: EngineSize | None = None
+    max_num_seqs: EngineSize | None = None
 
 
 class TokenPrice(msgspec.Struct, frozen=True, kw_only=True):

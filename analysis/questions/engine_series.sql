@@ -4,7 +4,10 @@
 -- unit: instants in nanoseconds since 1970; sample_count in samples
 -- params: none
 -- nulls: model, instance and pool_reported are null where neither a label nor the scrape tells it
--- identity: every sample is of one of these series
+-- identity: every sample is of one of these series, or tells how large its engine is
+
+-- What an engine says of its size (engine_sizes) has other labels, and would look like another
+-- engine.
 with extents as (
     select
         series_id,
@@ -29,4 +32,5 @@ select
     e.sample_count
 from engine_series as s
 inner join extents as e on s.series_id = e.series_id
+where s.metric not in ('kv_blocks', 'kv_cache_tokens', 'max_model_len')
 order by s.series_id

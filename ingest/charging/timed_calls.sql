@@ -18,6 +18,7 @@ with paced as (
         r.first_token_at as observed_first_token_at,
         r.ended_at as observed_ended_at,
         coalesce(r.started_at, r.arrived_at) as started_at,
+        r.input_tokens,
         r.output_tokens,
         greatest(coalesce(r.n_choices, 1), 1) as choices,
         r.http_status = 429
@@ -71,7 +72,9 @@ select
         ) as bigint)
     end as first_token_at,
     ended_at,
-    choices
+    choices,
+    input_tokens,
+    output_tokens
 from placed
 where
     ended_at >= started_at

@@ -18,7 +18,14 @@ from ingest.errors import LedgerError
 MetricKind = Literal["gauge", "counter", "delta"]
 """A value that is now, one that grows since the process began, or a growth by itself."""
 
-GaugeName = Literal["running_calls", "waiting_calls", "kv_use_ratio"]
+GaugeName = Literal[
+    "running_calls",
+    "waiting_calls",
+    "kv_use_ratio",
+    "kv_blocks",
+    "kv_cache_tokens",
+    "max_model_len",
+]
 CounterName = Literal[
     "prompt_tokens",
     "computed_prompt_tokens",
@@ -27,6 +34,8 @@ CounterName = Literal[
     "prefix_hit_tokens",
     "output_tokens",
     "preemptions",
+    "preempted_input_tokens",
+    "preempted_output_tokens",
     "finished_calls",
     "busy_s",
     "idle_s",

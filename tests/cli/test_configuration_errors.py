@@ -48,6 +48,7 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -
             POOL + "replicas = 100000000000",
             "replicas is 100000000000; it must be a whole number from 0 on, at most 1,000,000",
         ),
+        (POOL + "kv_cache_tokens = 0", "kv_cache_tokens is 0; it must be a whole number from 1 on"),
         (
             '[[slos]]\nendpoint = "/a"\nttft_p95_s = -1',
             "ttft_p95_s is -1; it must be a number above 0",

@@ -1,0 +1,130 @@
+"""Lanes: what shares the memory of one engine, and the calls on them as arrays, stretch by stretch.
+
+Owns which calls share a lane: those of a replica; where calls of a pool name none, those of the
+pool, spread evenly over its replicas. Refuses to sum anything.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from analysis.errors import NoDataError
+from analysis.extent import bounded, extent_of, no_calls
+from analysis.selection import Filters, read_cohorts, selected
+from analysis.sql import question_named, run_question
+from analysis.window import Window
+from ingest.charging.estimates import stored_paces, time_calls
+from ingest.ledger import Connection
+
+Instants = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+LANE_FILTERS = ("pool", "replica", "origin")
+"""What an answer about lanes may be filtered by."""
+
+STRETCH_CALLS = 1_000_000
+"""About so many calls are in memory at once."""
+
+NO_POOL = (
+    "no call here is served by a pool: only where GPUs are known can it be said what they have "
+    "room for; configure [[pools]], see docs/configuration.md"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """A replica of a pool; all of them where `replica` is None."""
+
+    pool: str
+    replica: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lanes:
+    """The lanes of an answer; `cohorts` has the selected cohorts, `window` both bounds."""
+
+    lanes: tuple[Lane, ...]
+    cohorts: pl.DataFrame
+    window: Window
+    since: int
+    until: int
+    call_count: int
+
+    def values(self) -> dict[str, Any]:
+        """What a question binds to find the calls on these lanes, but for the stretch."""
+        pools = list(dict.fromkeys(lane.pool for lane in self.lanes))
+        numbers = {pool: number for number, pool in enumerate(pools)}
+        cohorts = self.cohorts.filter(pl.col("pool").is_in(pools))
+        named = {lane.pool for lane in self.lanes if lane.replica is not None}
+        return {
+            "cohort_ids": cohorts["cohort_id"].to_list(),
+            "pool_numbers": [numbers[pool] for pool in cohorts["pool"].to_list()],
+            "by_replica": [numbers[pool] for pool in pools if pool in named],
+            "lane_keys": [f"{numbers[lane.pool]}/{lane.replica or ''}" for lane in self.lanes],
+            "lane_numbers": list(range(len(self.lanes))),
+        }
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """The window cut so that each part has about `STRETCH_CALLS` calls, if they are even."""
+        count = -(-max(self.call_count, 1) // STRETCH_CALLS)
+        edges = np.linspace(self.since, self.until, count + 1).astype(np.int64).tolist()
+        edges[0], edges[-1] = self.since, self.until
+        yield from pairwise(edges)
+
+
+def lanes_of(connection: Connection, *, window: Window, where: Filters | None) -> Lanes:
+    """The lanes that `where` selects, in the order of pool and replica.
+
+    Raises `NoDataError` where no call is in the window, or none of them is served by a pool.
+    """
+    asked = dict(where or {})
+    any_replica = "replica" not in asked
+    replica = asked.pop("replica", None)
+    filters = selected(asked)
+    resolved = bounded(connection, window, filters)
+    if resolved.since is None or resolved.until is None:
+        raise no_calls(connection, window, filters)
+    cohorts = read_cohorts(connection, filters).filter(pl.col("pool").is_not_null())
+    if cohorts.is_empty():
+        raise NoDataError(NO_POOL)
+    replicas = run_question(connection, question_named("engine_replicas"))
+    lanes = [
+        lane
+        for lane in _lanes(replicas, frozenset(cohorts["pool"].to_list()))
+        if any_replica or lane.replica == replica
+    ]
+    time_calls(connection, stored_paces(connection))
+    return Lanes(
+        lanes=tuple(lanes),
+        cohorts=cohorts,
+        window=resolved,
+        since=resolved.since,
+        until=resolved.until,
+        call_count=extent_of(connection, filters).call_count,
+    )
+
+
+def _lanes(replicas: pl.DataFrame, pools: frozenset[str]) -> Iterator[Lane]:
+    found: dict[str, list[str | None]] = {}
+    for pool, replica in replicas.iter_rows():
+        if pool in pools:
+            found.setdefault(pool, []).append(replica)
+    for pool, names in sorted(found.items()):
+        kept: Sequence[str | None] = [None] if None in names else names
+        for name in sorted(kept, key=str):
+            yield Lane(pool=pool, replica=name)
+
+
+def by_lane(rows: pl.DataFrame) -> Iterator[tuple[int, Mapping[str, npt.NDArray[Any]]]]:
+    """The columns of `rows`, which are in the order of `lane_number`, of one lane after another."""
+    numbers = rows["lane_number"].to_numpy()
+    edges = np.flatnonzero(np.diff(numbers)) + 1
+    columns = {name: rows[name].to_numpy() for name in rows.columns if name != "lane_number"}
+    for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), len(numbers)], strict=True):
+        if end > begin:
+            yield int(numbers[begin]), {name: found[begin:end] for name, found in columns.items()}

@@ -1,0 +1,131 @@
+"""One sorted pass over a lane: how many calls run and wait, and the KV tokens they hold, over time.
+
+Owns the model of KV memory. A call holds its input from the start of its service, and its output
+as it grows, evenly from the first token to the end. Prefixes that calls share are held once by an
+engine and counted for each call here, so this is what calls need without sharing.
+
+Instants are nanoseconds. A stretch is cut where a call arrives, starts, gets its first token or
+ends, and at given cuts, so that between two neighbours the counts stand and KV tokens are a line.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Instants = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneCalls:
+    """Parallel arrays of calls on one lane; tokens are NaN where they are not told.
+
+    `waits_at` is `started_at` where the queue of a call was not observed: `is_seen` is false then.
+    """
+
+    waits_at: Instants
+    is_seen: npt.NDArray[np.bool_]
+    started_at: Instants
+    first_token_at: Instants
+    ended_at: Instants
+    input_tokens: Floats
+    output_tokens: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segments:
+    """Stretches in which nothing begins or ends; `piece` is between which cuts each lies.
+
+    `kv_begin` and `kv_end` are tokens at both ends, of the running calls that tell them: `untold`
+    is how many do not. `unseen` is how many were not seen to wait, nor not to.
+    """
+
+    piece: Counts
+    seconds: Floats
+    running: Counts
+    waiting: Counts
+    untold: Counts
+    unseen: Counts
+    kv_begin: Floats
+    kv_end: Floats
+
+
+def segments_of(calls: LaneCalls, cuts: Instants) -> Segments:
+    """The segments of `calls` from the first of `cuts` to the last, in the order of time.
+
+    A segment in which no call runs or waits is left out.
+    """
+    clipped = _Clipped.of(calls, int(cuts[0]), int(cuts[-1]))
+    instants = np.concatenate((*clipped.instants, cuts))
+    order = np.argsort(instants, kind="stable")
+    instants = instants[order]
+    none = np.zeros(len(cuts))
+
+    def running_sum(*steps: Floats) -> Floats:
+        return np.cumsum(np.concatenate((*steps, none))[order])
+
+    one = np.ones(len(calls.started_at))
+    zero = np.zeros(len(calls.started_at))
+    waiting = running_sum(one, -one, zero, zero)
+    running = running_sum(zero, one, zero, -one)
+    untold = running_sum(zero, clipped.untold, zero, -clipped.untold)
+    missed = (~calls.is_seen).astype(float)
+    unseen = running_sum(zero, missed, zero, -missed)
+    growth = running_sum(zero, zero, clipped.growth, -clipped.growth)
+    jumps = running_sum(zero, clipped.at_start, clipped.at_first, -clipped.at_end)
+    lasts = np.diff(instants)
+    grown = np.concatenate(([0.0], np.cumsum(growth[:-1] * lasts)))
+    begin = np.maximum(jumps[:-1] + grown[:-1], 0)
+    end = np.maximum(jumps[:-1] + grown[1:], 0)
+    kept = (lasts > 0) & ((running[:-1] > 0.5) | (waiting[:-1] > 0.5))
+    runs = running[:-1][kept] > 0.5
+    return Segments(
+        piece=np.searchsorted(cuts, instants[:-1][kept], side="right") - 1,
+        seconds=lasts[kept] / 1e9,
+        running=np.rint(running[:-1][kept]).astype(np.int64),
+        waiting=np.rint(waiting[:-1][kept]).astype(np.int64),
+        untold=np.rint(untold[:-1][kept]).astype(np.int64),
+        unseen=np.rint(unseen[:-1][kept]).astype(np.int64),
+        kv_begin=np.where(runs, begin[kept], 0),
+        kv_end=np.where(runs, end[kept], 0),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clipped:
+    """Calls inside of one stretch: their instants, and by how much each changes the KV tokens.
+
+    `growth` is in tokens a nanosecond between first token and end. What a call holds when the
+    stretch begins is among what it takes at its start.
+    """
+
+    instants: tuple[Instants, Instants, Instants, Instants]
+    growth: Floats
+    at_start: Floats
+    at_first: Floats
+    at_end: Floats
+    untold: Floats
+
+    @classmethod
+    def of(cls, calls: LaneCalls, since: int, until: int) -> "_Clipped":
+        def inside(at: Instants) -> Instants:
+            return np.clip(at, since, until)
+
+        is_untold = np.isnan(calls.input_tokens) | np.isnan(calls.output_tokens)
+        prompt = np.where(is_untold, 0.0, calls.input_tokens)
+        output = np.where(is_untold, 0.0, calls.output_tokens)
+        decode = calls.ended_at - calls.first_token_at
+        growth = np.where(decode > 0, output / np.maximum(decode, 1), 0.0)
+        at_once = np.where(decode > 0, 0.0, output)
+        first, end = inside(calls.first_token_at), inside(calls.ended_at)
+        before = growth * (first - calls.first_token_at).clip(min=0)
+        return cls(
+            instants=(inside(calls.waits_at), inside(calls.started_at), first, end),
+            growth=growth,
+            at_start=prompt + before,
+            at_first=at_once,
+            at_end=prompt + before + at_once + growth * (end - first),
+            untold=is_untold.astype(float),
+        )

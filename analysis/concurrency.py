@@ -1,0 +1,241 @@
+"""Calls in service at once and the KV memory they hold, beside what the engine has room for.
+
+Owns the columns of `ask concurrency`, and whether levers that let more calls run at once apply.
+Refuses to guess the size of an engine: without it the answer says what is missing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from analysis.answer import Answer
+from analysis.capacity.asked import lane_columns
+from analysis.capacity.lanes import Lanes, lanes_of
+from analysis.capacity.over_time import (
+    FULL_RATIO,
+    MAXIMA,
+    SUMS,
+    OverTime,
+    level_at,
+    over_time,
+    tokens_at,
+)
+from analysis.capacity.pieces import Pieces, pieces_of_pools
+from analysis.capacity.verdicts import Verdict, verdict_frame
+from analysis.columns import TIME_COLUMNS
+from analysis.extent import no_calls
+from analysis.selection import selected
+from analysis.window import Window
+from ingest.config import Configuration
+from ingest.ledger import Ledger
+
+NO_SIZE = (
+    "how many tokens its KV memory has room for: ingest the engine's metrics (vLLM's "
+    "cache_config_info, SGLang's max_total_num_tokens), or set kv_cache_tokens of [[pools]] to "
+    "what it says when it starts"
+)
+NO_QUEUE = "when calls arrived and when their service started: only an engine's spans tell both"
+NO_TOKENS = "how many tokens calls read and wrote"
+
+SELDOM_RATIO = 0.01
+"""A queue that stands for less than this share of the busy time is none to act on."""
+FAR_BELOW_RATIO = 0.5
+"""Fewer calls at once than this share of what memory allows are far below it."""
+
+FIGURES = (
+    "busy_s",
+    "residence_s",
+    "concurrency_mean",
+    "concurrency_p50",
+    "concurrency_p95",
+    "concurrency_max",
+    "kv_mean_tokens",
+    "kv_p50_tokens",
+    "kv_p95_tokens",
+    "kv_max_tokens",
+    "kv_told_ratio",
+    "kv_cache_tokens",
+    "kv_p95_ratio",
+    "call_kv_tokens",
+    "allowed_concurrency",
+    "concurrency_ratio",
+    "queue_told_ratio",
+    "queued_s",
+    "queued_calls",
+    "queued_concurrency",
+    "queued_free_s",
+    "queued_full_s",
+)
+
+
+def concurrency(
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    by: Sequence[str] = (),
+    window: Window | None = None,
+    where: Mapping[str, str | None] | None = None,
+) -> Answer:
+    """One row a pool, and a replica and a time where `by` names them; figures are of one replica.
+
+    Columns: docs/capacity.md. Raises `NoDataError` where no call of a pool is in the window.
+    """
+    columns = lane_columns(by)
+    asked = window or Window(timezone=configuration.timezone)
+    lanes = lanes_of(ledger.connection, window=asked, where=where)
+    pieces = pieces_of_pools(ledger.connection, configuration, lanes, columns)
+    found = over_time(ledger.connection, lanes, pieces)
+    if found.sums.is_empty():
+        raise no_calls(ledger.connection, asked, selected({}))
+    labels = _labels(lanes, pieces, columns)
+    frame = _figures(found, labels, columns).select(*columns, *FIGURES)
+    frame = frame.sort(columns, nulls_last=True)
+    return Answer(frame=frame, notes=tuple(_notes(frame, lanes)), window=lanes.window)
+
+
+def concurrency_verdicts(
+    ledger: Ledger, configuration: Configuration, *, window: Window | None = None
+) -> pl.DataFrame:
+    """Whether levers 15, 16 and 17 apply to each pool; see `Verdict`."""
+    answer = concurrency(ledger, configuration, window=window)
+    return verdict_frame(
+        verdict for row in answer.frame.iter_rows(named=True) for verdict in _verdicts(row)
+    )
+
+
+def _labels(lanes: Lanes, pieces: Mapping[str, Pieces], columns: Sequence[str]) -> pl.DataFrame:
+    """By lane and piece: the columns that name a row of the answer, and the room for KV tokens."""
+    rows = [
+        {
+            "lane_number": number,
+            "piece": piece,
+            "pool": lane.pool,
+            "replica": lane.replica,
+            "time": time,
+            "room": room,
+        }
+        for number, lane in enumerate(lanes.lanes)
+        for piece, (time, room) in enumerate(
+            zip(pieces[lane.pool].times, pieces[lane.pool].room_of(lane), strict=True)
+        )
+    ]
+    schema = {"lane_number": pl.Int64, "piece": pl.Int64, "pool": pl.String, "replica": pl.String}
+    frame = pl.DataFrame(rows, schema_overrides=schema, infer_schema_length=None)
+    time = next((column for column in columns if column in TIME_COLUMNS), None)
+    named = frame if time is None else frame.rename({"time": time})
+    return named.select("lane_number", "piece", "room", *columns)
+
+
+def _figures(found: OverTime, labels: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    on = ["lane_number", "piece"]
+    sums = found.sums.join(labels, on=on).with_columns(room_s=pl.col("room") * pl.col("busy_s"))
+    total = sums.group_by(columns).agg(
+        *(pl.col(name).sum() for name in (*SUMS, "room_s")),
+        *(pl.col(name).max() for name in MAXIMA),
+    )
+    running, kv = found.running.join(labels, on=on), found.kv.join(labels, on=on)
+    for name, ratio in (("p50", 0.5), ("p95", 0.95)):
+        levels = level_at(running, columns, ratio).rename({"level": f"concurrency_{name}"})
+        tokens = tokens_at(kv, columns, ratio).rename({"tokens": f"kv_{name}_tokens"})
+        for part in (levels, tokens):
+            total = total.join(part, on=columns, how="left", nulls_equal=True)
+    return _ratios(total)
+
+
+def _ratios(total: pl.DataFrame) -> pl.DataFrame:
+    """The columns of an answer from its sums; null where a part is not known."""
+    told_s = pl.col("residence_s") - pl.col("untold_s")
+    is_told = told_s > 1e-9 * pl.col("residence_s")
+    is_seen = pl.col("unseen_s") < pl.col("residence_s") * (1 - 1e-9)
+    busy, queued = pl.col("busy_s"), pl.col("queued_s")
+    full = pl.when(is_told).then(pl.col("queued_full_s").fill_nan(None))
+    first = total.with_columns(
+        concurrency_mean=_quotient(pl.col("residence_s"), busy),
+        concurrency_max=pl.col("most_running"),
+        kv_mean_tokens=pl.when(is_told).then(_quotient(pl.col("kv_token_s"), busy)),
+        kv_p50_tokens=pl.when(is_told).then(pl.col("kv_p50_tokens")),
+        kv_p95_tokens=pl.when(is_told).then(pl.min_horizontal("kv_p95_tokens", "most_kv_tokens")),
+        kv_max_tokens=pl.when(is_told).then(pl.col("most_kv_tokens")),
+        kv_told_ratio=_quotient(told_s, pl.col("residence_s")),
+        kv_cache_tokens=_quotient(pl.col("room_s").fill_nan(None), busy),
+        call_kv_tokens=pl.when(is_told).then(_quotient(pl.col("kv_token_s"), told_s)),
+        queue_told_ratio=_quotient(
+            pl.col("residence_s") - pl.col("unseen_s"), pl.col("residence_s")
+        ),
+        queued_calls=_quotient(pl.col("waiting_s"), queued),
+        queued_concurrency=_quotient(pl.col("queued_running_s"), queued),
+        queued_s=pl.when(is_seen).then(queued),
+        queued_full_s=pl.when(is_seen).then(full),
+    )
+    return first.with_columns(
+        kv_p95_ratio=_quotient(pl.col("kv_p95_tokens"), pl.col("kv_cache_tokens")),
+        allowed_concurrency=_quotient(pl.col("kv_cache_tokens"), pl.col("call_kv_tokens")),
+        queued_free_s=pl.col("queued_s") - pl.col("queued_full_s"),
+    ).with_columns(
+        concurrency_ratio=_quotient(pl.col("concurrency_mean"), pl.col("allowed_concurrency"))
+    )
+
+
+def _quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    return pl.when(whole > 0).then(part / whole)
+
+
+def _notes(frame: pl.DataFrame, lanes: Lanes) -> Iterator[str]:
+    yield f"window: {lanes.window.text()}"
+    spread = sorted({lane.pool for lane in lanes.lanes if lane.replica is None})
+    if spread:
+        yield (
+            f"of {', '.join(spread)} not every call names its replica: calls are taken to be "
+            "spread evenly over the replicas"
+        )
+    yield (
+        "KV tokens are input and output of each call; what an engine shares between calls with "
+        "one prefix is counted for each"
+    )
+    for missing, column in (
+        (NO_SIZE, "kv_cache_tokens"),
+        (NO_TOKENS, "kv_mean_tokens"),
+        (NO_QUEUE, "queued_s"),
+    ):
+        pools = frame.filter(pl.col(column).is_null())["pool"].unique().sort().to_list()
+        if pools:
+            yield f"{', '.join(pools)}: not told {missing}"
+    if frame.select((pl.col("kv_told_ratio").is_between(0, 1, closed="none")).any()).item():
+        yield "calls that do not tell their tokens hold none here: kv_told_ratio is of residence"
+
+
+def _verdicts(row: Mapping[str, Any]) -> Iterator[Verdict]:
+    """Of levers 15 (continuous batching), 16 (max_num_seqs), 17 (gpu_memory_utilization)."""
+    pool, missing = row["pool"], _missing(row)
+    if missing is not None:
+        for lever in (15, 16, 17):
+            yield Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=missing)
+        return
+    busy, allowed = row["busy_s"], row["allowed_concurrency"]
+    if row["queued_s"] < SELDOM_RATIO * busy:
+        text = f"calls wait for {row['queued_s']:,.0f} s beside {busy:,.0f} busy s: no queue"
+        for lever in (15, 16, 17):
+            yield Verdict(lever=lever, pool=pool, applies=False, evidence=text)
+        return
+    while_free = (
+        f"calls wait for {row['queued_free_s']:,.0f} s while less than {FULL_RATIO:.0%} of KV "
+        f"memory is in use, {row['queued_full_s']:,.0f} s while more is; "
+        f"{row['queued_concurrency']:.1f} run meanwhile, memory allows {allowed:.1f}"
+    )
+    is_free = row["queued_free_s"] >= SELDOM_RATIO * busy
+    is_far = row["queued_concurrency"] < FAR_BELOW_RATIO * allowed
+    is_full = row["queued_full_s"] >= SELDOM_RATIO * busy
+    for lever, applies in ((15, is_free and is_far), (16, is_free), (17, is_full)):
+        yield Verdict(lever=lever, pool=pool, applies=applies, evidence=while_free)
+
+
+def _missing(row: Mapping[str, Any]) -> str | None:
+    """What it takes to say whether more calls could run at once; None where all is told."""
+    if row["queued_s"] is None:
+        return NO_QUEUE
+    if row["queued_s"] < SELDOM_RATIO * row["busy_s"]:
+        return None
+    if row["call_kv_tokens"] is None:
+        return NO_TOKENS
+    return NO_SIZE if row["allowed_concurrency"] is None else None
