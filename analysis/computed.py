@@ -3,12 +3,13 @@
 Owns the list of them. Each is declared as `FACTS` in the module of its name, `analysis/NAME.py`.
 """
 
-from analysis import anomalies, budget, explain
+from analysis import anomalies, budget, explain, forecast
 from analysis.facts import Facts
 
 COMPUTED: tuple[Facts, ...] = (
     anomalies.FACTS,
     budget.FACTS,
     explain.FACTS,
+    forecast.FACTS,
 )
 """In the order of their names."""

@@ -57,6 +57,49 @@ def unused_plan_lines(
     return list(found.values())
 
 
+def plan_lines_ahead(  # noqa: PLR0913 - a rest is of all of these
+    connection: Connection,
+    configuration: Configuration,
+    *,
+    by: Sequence[str],
+    month: Window,
+    spent: Sequence[Line],
+    rest: Window,
+) -> list[Line]:
+    """What plans will cost in `rest`, the end of `month`, of which `spent` are the lines so far.
+
+    A plan has its price whoever calls: what of the month's price `spent` does not have is expected
+    of the groups that have a share so far, in the same parts, or is idle where none has one.
+    """
+    unused = unused_plan_lines(connection, configuration, by=by, window=rest)
+    ahead = list(unused)
+    paid = [line for line in spent if line.basis == PLAN and line.cost is not None]
+    for currency, price in _prices(configuration, month).items():
+        so_far = [line for line in [*paid, *unused] if line.currency == currency]
+        left = price - total([line.cost for line in so_far if line.cost is not None])
+        callers = [line for line in paid if line.currency == currency and line.sums is not None]
+        shared = total([line.cost for line in callers if line.cost is not None])
+        if left <= 0:
+            continue
+        if shared:
+            ahead += [replace(one, cost=left * (one.cost or 0) / shared) for one in callers]
+        else:
+            ahead.append(_unused(by, PLAN, None, currency, left))
+    return ahead
+
+
+def _prices(configuration: Configuration, month: Window) -> dict[str, Decimal]:
+    """What all plans cost in `month`, by currency."""
+    prices: dict[str, Decimal] = {}
+    if not configuration.plans or month.since is None or month.until is None:
+        return prices
+    for stretch in plan_stretches(configuration, month.since, month.until):
+        within = min(month.until, stretch.until) - max(month.since, stretch.since)
+        part = share_of(stretch.amount, max(0, within), stretch.until - stretch.since)
+        prices[stretch.currency] = total([prices.get(stretch.currency, Decimal(0)), part])
+    return prices
+
+
 def _unused(by: Sequence[str], plan: str, time: Any, currency: str, cost: Decimal) -> Line:
     values = {
         column: time if column in TIME_COLUMNS else plan if column == "pool" else None

@@ -20,6 +20,7 @@ from analysis.concurrency import concurrency
 from analysis.duplicates import duplicates, in_flight
 from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
+from analysis.forecast import forecast
 from analysis.goodput import goodput
 from analysis.latency import latency
 from analysis.law import law
@@ -62,6 +63,7 @@ GROUPED: Mapping[str, Callable[..., Answer]] = {
     "prefix_cache": prefix_cache,
     "response_cache": response_cache,
     "anomalies": anomalies,
+    "forecast": forecast,
 }
 """Questions that are answered by group."""
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "engine": "gpuledger ask engine",
     "budget": "gpuledger ask budget",
     "anomalies": "gpuledger ask anomalies --by COLUMN",
+    "forecast": "gpuledger ask forecast --by COLUMN",
     "explain": "gpuledger explain --from MONTH --to MONTH",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
