@@ -1,6 +1,7 @@
 """Budgets: what the calls of each scope cost in its month, and how much of that is known.
 
-Owns the comparison of money spent with money allowed, as of the last end that the ledger knows.
+Owns the comparison of money spent, and expected, with money allowed, as of the last end that the
+ledger knows.
 Refuses a clock of its own, an amount for a month that the ledger does not reach, and to pass calls
 without a price off as free.
 """
@@ -20,6 +21,7 @@ from analysis.facts import Facts
 from analysis.law import law_lines
 from analysis.lines import MONEY, Line
 from analysis.money import rounded, total_of
+from analysis.month_forecast import month_forecast
 from analysis.scan import Scan, scanned
 from analysis.selection import Filters, filter_text, selected
 from analysis.window import Window, instant_text
@@ -34,8 +36,13 @@ FACTS = Facts(
     unit="money in the configured currency, calls, ratios from 0 to 1",
     params="a month, or all; the time zone of the months",
     nulls="spent is null where the ledger does not reach the month and where no call of the scope "
-    "has a price; coverage_ratio where it has no call, used_ratio where the amount is 0 too",
-    identity="spent of all calls and idle time is the bill of law in that month; used_ratio = "
+    "has a price; per_day_cost, forecast_cost, low_cost, high_cost and exceeds are null there too, "
+    "and but for the first where too few days are known; coverage_ratio is null where the scope "
+    "has no call, used_ratio where the amount is 0 too",
+    identity="forecast_cost and its bounds are those of forecast for the calls of the scope, of a "
+    "month that is over they are spent; exceeds is exceeded where spent is above amount, else "
+    "expected, likely or possible where low_cost, forecast_cost or high_cost is, else no; spent of "
+    "all calls and idle time is the bill of law in that month; used_ratio = "
     "spent / amount; coverage_ratio = (N - unpriced_count) / N",
 )
 
@@ -52,8 +59,14 @@ SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "N": pl.Int64,
     "unpriced_count": pl.Int64,
     "coverage_ratio": pl.Float64,
+    "per_day_cost": MONEY,
+    "forecast_cost": MONEY,
+    "low_cost": MONEY,
+    "high_cost": MONEY,
+    "exceeds": pl.String,
     "warning": pl.String,
 }
+OUTLOOK = ("per_day_cost", "forecast_cost", "low_cost", "high_cost", "exceeds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +114,7 @@ def budget(
 
 def _kept(scan: Scan) -> Scan:
     """`scan`, which reads each month once however many budgets it has."""
-    kept: dict[Window, pl.DataFrame] = {}
+    kept: dict[tuple[Window, bool], pl.DataFrame] = {}
 
     def reading(
         connection: Connection,
@@ -113,9 +126,10 @@ def _kept(scan: Scan) -> Scan:
     ) -> pl.DataFrame:
         if not {*filters}.isdisjoint(CALLER_COLUMNS):
             return scan(connection, times, by=by, window=window, filters=filters)
-        if window not in kept:
-            kept[window] = scan(connection, times, by=by, window=window, filters={})
-        return kept[window]
+        key = window, times.is_empty()
+        if key not in kept:
+            kept[key] = scan(connection, times, by=by, window=window, filters={})
+        return kept[key]
 
     return reading
 
@@ -138,6 +152,9 @@ def _row(  # noqa: PLR0913 - a budget is compared with all of these
         spending = _spending(ledger, configuration, one, window, scan)
     currency = configuration.currency
     spent = None if spending is None else spending.costs.get(currency, _nothing(spending))
+    outlook: Mapping[str, Any] = dict.fromkeys(OUTLOOK)
+    if spent is not None and elapsed:
+        outlook = _outlook(ledger, configuration, one, rounded(spent), zone=zone, scan=scan)
     return {
         "scope": filter_text(one.scope) or EVERYTHING,
         "month": one.month,
@@ -149,6 +166,7 @@ def _row(  # noqa: PLR0913 - a budget is compared with all of these
         "N": None if spending is None else spending.call_count,
         "unpriced_count": None if spending is None else spending.unpriced_count,
         "coverage_ratio": None if spending is None else spending.coverage_ratio,
+        **outlook,
         "warning": _warning(spending, currency),
     }
 
@@ -166,6 +184,51 @@ def _elapsed_ratio(month: Window, reach: Extent) -> float | None:
         return None
     passed = (reach.last_at - month.since) / (month.until - month.since)
     return min(1.0, max(0.0, passed))
+
+
+def _outlook(  # noqa: PLR0913 - a budget is compared with all of these
+    ledger: Ledger,
+    configuration: Configuration,
+    one: Budget,
+    spent: Decimal,
+    *,
+    zone: str,
+    scan: Scan,
+) -> dict[str, Any]:
+    """What the month of the budget is expected to cost, and whether that exceeds it."""
+    ends = Window(until=Window.month(one.month, zone).until, timezone=zone)
+    found = month_forecast(
+        ledger, configuration, by=(), window=ends, where=dict(one.scope), scan=scan
+    )
+    own = [key for key in found.lines if key.currency == configuration.currency]
+    bounds = found.bounds(own)
+    month, low, high = (
+        None if amount is None else spent + amount - bounds.spent
+        for amount in (bounds.month, bounds.low, bounds.high)
+    )
+    return {
+        "per_day_cost": found.per_day(spent),
+        "forecast_cost": month,
+        "low_cost": low,
+        "high_cost": high,
+        "exceeds": _verdict(one.amount, spent, month, low, high),
+    }
+
+
+def _verdict(
+    amount: Decimal,
+    spent: Decimal,
+    month: Decimal | None,
+    low: Decimal | None,
+    high: Decimal | None,
+) -> str | None:
+    """How sure it is that more than `amount` is spent in the month."""
+    if spent > amount:
+        return "exceeded"
+    if month is None or low is None or high is None:
+        return None
+    sure = {"expected": low, "likely": month, "possible": high}
+    return next((word for word, cost in sure.items() if cost > amount), "no")
 
 
 def _spending(

@@ -110,6 +110,62 @@ def test_calls_that_all_lack_a_price_are_not_free(ledger_of: LedgerOf) -> None:
     assert row["warning"].startswith("1 of 1 call have no price, coverage 0.0%")
 
 
+def daily(count: int) -> list[dict[str, Any]]:
+    """A call of 1 USD on each of so many days, the last of which are in November."""
+    return [call(str(day), day) for day in range(15 - count, 15)]
+
+
+def test_a_running_month_is_forecast_and_compared_with_its_amount(ledger_of: LedgerOf) -> None:
+    terms = Configuration(token_prices=PRICES, budgets=(of("2026-11", 40, team="search"),))
+    # The last of 29 calls begins the 15th of November, whose 15 calls cost 15.
+    (row,) = rows(ledger_of(daily(29), terms), terms)
+    assert row["elapsed_ratio"] == pytest.approx(14 / 30, abs=1e-5)
+    assert row["per_day_cost"] == pytest.approx(Decimal(15) / 14, abs=Decimal("1e-4"))
+    assert (row["spent"], row["forecast_cost"], row["high_cost"]) == (15, 30, 30)
+    assert (row["low_cost"], row["exceeds"]) == (30, "no")
+
+
+@pytest.mark.parametrize(("amount", "exceeds"), [(14, "exceeded"), (29, "expected"), (30, "no")])
+def test_whether_a_month_exceeds_its_amount_is_said_before_it_does(
+    ledger_of: LedgerOf, amount: int, exceeds: str
+) -> None:
+    terms = Configuration(token_prices=PRICES, budgets=(of("2026-11", amount),))
+    (row,) = rows(ledger_of(daily(29), terms), terms)
+    assert row["exceeds"] == exceeds
+
+
+def test_between_the_bounds_a_budget_is_likely_or_possibly_exceeded(ledger_of: LedgerOf) -> None:
+    varied = [
+        one | {"uncached_input_tokens": 1_000_000 + day * 7919 % 11 * 100_000}
+        for day, one in enumerate(daily(29))
+    ]
+    terms = Configuration(token_prices=PRICES, budgets=(of("2026-11", 0),))
+    ledger = ledger_of(varied, terms)
+    (row,) = rows(ledger, terms)
+    low, middle, high = (row[name] for name in ("low_cost", "forecast_cost", "high_cost"))
+    assert low < middle < high
+    for amount, exceeds in ((middle - 1, "likely"), (middle + 1, "possible")):
+        asked = Configuration(
+            token_prices=PRICES, budgets=(Budget(scope={}, month="2026-11", amount=amount),)
+        )
+        assert rows(ledger, asked)[0]["exceeds"] == exceeds
+
+
+def test_a_month_that_is_over_is_forecast_as_spent(ledger_of: LedgerOf) -> None:
+    terms = Configuration(token_prices=PRICES, budgets=(of("2026-10", 5), of("2026-12", 5)))
+    to_come, over = rows(ledger_of(daily(29), terms), terms)
+    assert over["forecast_cost"] == over["low_cost"] == over["high_cost"] == over["spent"] == 14
+    assert over["exceeds"] == "exceeded"
+    assert (to_come["forecast_cost"], to_come["exceeds"]) == (None, None)
+
+
+def test_two_days_are_no_forecast(ledger_of: LedgerOf) -> None:
+    terms = Configuration(token_prices=PRICES, budgets=(of("2026-11", 5),))
+    (row,) = rows(ledger_of([call("1", 1), call("2", 2)], terms), terms)
+    assert (row["spent"], row["forecast_cost"], row["exceeds"]) == (2, None, None)
+    assert row["per_day_cost"] == pytest.approx(Decimal(1), abs=Decimal("1e-3"))
+
+
 def test_another_currency_is_told_and_not_added(ledger_of: LedgerOf) -> None:
     terms = Configuration(token_prices=PRICES, budgets=(of("2026-11", 5),))
     (row,) = rows(ledger_of([call("1", 1), call("2", 2, "euro")], terms), terms)
