@@ -44,6 +44,9 @@ IDLE_EFFECT_COLUMNS = tuple(f"{cause}_effect" for cause in IDLE_EFFECTS)
 EFFECT_COLUMNS = tuple(f"{letter}_effect" for letter in EFFECTS)
 COST_COLUMNS = ("cost_from", "cost_to", "change")
 NOTHING = Decimal(0)
+NS_PER_HOUR = 3_600_000_000_000
+LONGER = 1.1
+"""By so much more one period is said to be longer; months differ by less."""
 REPLAYS = "replays"
 """What a line is called here that replays used of a pool: no call, and no letter."""
 ABSENT: Row = {"cost": NOTHING, "N": None, "idle": None}
@@ -80,6 +83,7 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     notes = (
         f"before: {old.window.text()}",
         f"after: {new.window.text()}",
+        *_length_notes(before, after),
         *(f"before: {caution}" for caution in old.cautions),
         *(f"after: {caution}" for caution in new.cautions),
         *_unpriced_notes(old, new),
@@ -170,6 +174,18 @@ def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
     order = [is_total, pl.col("change").abs(), *(pl.col(name) for name in ties)]
     descending = [False, True, *(False for _ in ties)]
     return frame.sort(order, descending=descending, nulls_last=True)
+
+
+def _length_notes(before: Window, after: Window) -> Iterator[str]:
+    """That calls and idle time also move because one period is longer, where it is by a tenth."""
+    hours = [
+        ((window.until or 0) - (window.since or 0)) / NS_PER_HOUR for window in (before, after)
+    ]
+    if max(hours) > LONGER * min(hours):
+        yield (
+            f"{hours[0]:,.6g} hours are compared with {hours[1]:,.6g}: what follows from that is "
+            "in N and in idle_provisioned"
+        )
 
 
 def _unpriced_notes(old: LawLines, new: LawLines) -> list[str]:

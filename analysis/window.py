@@ -16,6 +16,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER_NS = 900_000_000_000
 
 _MONTH = re.compile(r"(\d{4})-(\d{2})$")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}$")
 _FRACTION = re.compile(r"(.*[^0-9+-][0-9]{2}:?[0-9]{2}:?[0-9]{2})[.,]([0-9]{1,9})([^0-9].*)?$")
 """A clock down to the second, in either form of ISO 8601, and what is below a second."""
 
@@ -62,6 +63,25 @@ class Window:
             until=_ns(datetime(following.year, following.month, 1, tzinfo=zone)),
             timezone=timezone,
         )
+
+    @classmethod
+    def period(cls, text: str, timezone: str) -> Self:
+        """A month, a day, or `BEGIN/END` (ISO 8601), each a month, a date or a datetime.
+
+        Of an interval the end is not in it: 2026-10-01/2026-10-08 is a week.
+        """
+        begin, slash, end = text.partition("/")
+        if slash:
+            return cls.parse(begin, end, timezone)
+        if _DAY.match(text):
+            following = _first_of_day(text) + timedelta(days=1)
+            return cls.parse(text, following.isoformat(), timezone)
+        if _first_of_month(text) is None:
+            raise WrongQuestionError(
+                f"{text!r} is no period; write a month as 2026-10, a day as 2026-10-05, "
+                "anything else as BEGIN/END: 2026-10-01/2026-10-08"
+            )
+        return cls.month(text, timezone)
 
     @property
     def first_quarter(self) -> int | None:
@@ -130,6 +150,13 @@ def instant_text(at: int, timezone: str) -> str:
 def month_of(at: int, timezone: str) -> str:
     """The month `YYYY-MM` of `timezone` in which `at` lies."""
     return instant_text(at, timezone)[:7]
+
+
+def _first_of_day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise _no_time(text) from None
 
 
 def _first_of_month(text: str) -> date | None:

@@ -1,4 +1,4 @@
-"""`gpuledger explain`: which letter moved between two months."""
+"""`gpuledger explain`: which letter moved between two periods."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,18 +17,30 @@ from ingest.current import open_current
 
 
 @click.command()
-@click.option("--from", "month_before", required=True, metavar="MONTH", help="Such as 2026-10.")
-@click.option("--to", "month_after", required=True, metavar="MONTH", help="Such as 2026-11.")
+@click.option(
+    "--from",
+    "period_before",
+    required=True,
+    metavar="PERIOD",
+    help="A month 2026-10, a day 2026-10-05, or BEGIN/END.",
+)
+@click.option(
+    "--to",
+    "period_after",
+    required=True,
+    metavar="PERIOD",
+    help="Likewise, such as 2026-10-08/2026-10-15; END is not in it.",
+)
 @by_option("endpoint")
 @where_option
-@click.option("--tz", "timezone", help="Time zone of the months; by configuration.")
+@click.option("--tz", "timezone", help="Time zone of the periods; by configuration.")
 @ledger_option
 @config_option
 @format_option
 def explain(  # noqa: PLR0913 - one parameter an option
     *,
-    month_before: str,
-    month_after: str,
+    period_before: str,
+    period_after: str,
     by: tuple[str, ...],
     where: tuple[str, ...],
     timezone: str | None,
@@ -36,10 +48,10 @@ def explain(  # noqa: PLR0913 - one parameter an option
     configuration: Configuration,
     output_format: Format,
 ) -> None:
-    """Which letter moved: the change of the bill between two months, in money per letter."""
+    """Which letter moved: the change of the bill between two periods, in money per letter."""
     zone = timezone or configuration.timezone
     with refusing_wrong_questions():
-        before, after = Window.month(month_before, zone), Window.month(month_after, zone)
+        before, after = Window.period(period_before, zone), Window.period(period_after, zone)
         filters = parsed_filters(where)
         with open_current(ledger_path, configuration) as ledger:
             answer = explain_change(
@@ -48,4 +60,4 @@ def explain(  # noqa: PLR0913 - one parameter an option
     if output_format == "table":
         notes = (*answer.notes, ROUNDED_NOTE)
         answer = replace(answer, frame=rounded_explanation(answer.frame), notes=notes)
-    print_answer(answer, output_format, title=f"{month_before} to {month_after} ({zone})")
+    print_answer(answer, output_format, title=f"{period_before} to {period_after} ({zone})")

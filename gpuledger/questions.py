@@ -39,7 +39,7 @@ COMMANDS = {
     "budget": "gpuledger ask budget",
     "anomalies": "gpuledger ask anomalies --by COLUMN",
     "forecast": "gpuledger ask forecast --by COLUMN",
-    "explain": "gpuledger explain --from MONTH --to MONTH",
+    "explain": "gpuledger explain --from PERIOD --to PERIOD",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
 }

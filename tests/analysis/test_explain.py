@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from analysis.errors import NoDataError, WrongQuestionError
-from analysis.explain import EFFECT_COLUMNS, explain
+from analysis.explain import EFFECT_COLUMNS, IDLE_EFFECT_COLUMNS, explain
+from analysis.law import law
 from analysis.window import Window
 from ingest.config import Configuration, Pool, TokenPrice
 from ingest.ledger import Ledger
@@ -196,3 +197,41 @@ def test_a_price_that_did_not_move_has_no_effect_on_the_smallest_bill(ledger_of:
     pools = (Pool(name="a", price_per_gpu_hour=Decimal("2.99")),)
     row = line(explained(ledger_of, calls, Configuration(pools=pools)), "calls")
     assert row["p_effect"] == 0
+
+
+PERIODS = ("2026-09", "2026-10-02", "2026-09-02/2026-09-05", "2026-09-20T01:02:03.5Z/2026-10-11")
+MIXED = Configuration(
+    pools=POOLS,
+    token_prices=(
+        TokenPrice(model="rented", input_per_mtok=Decimal(10), output_per_mtok=Decimal("0.7")),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def mixed(ledger_of: LedgerOf) -> Ledger:
+    """Two months of calls of three endpoints, on a pool that gets dearer and by the token."""
+    rented = {"pool": None, "replica": None, "model": "rented", "timing_source": "stream"}
+    calls = [
+        call(month, n, endpoint=f"/{n % 3}", team=f"t{n % 2}", **(rented if n % 4 == 0 else {}))
+        for month in (0, 1)
+        for n in range(20 + 7 * month)
+    ]
+    return ledger_of(calls, MIXED)
+
+
+@pytest.mark.parametrize("before", PERIODS)
+@pytest.mark.parametrize("after", PERIODS)
+def test_between_any_two_periods_the_parts_add_up_to_the_change_of_the_bill(
+    mixed: Ledger, before: str, after: str
+) -> None:
+    by = ("endpoint", "team")
+    windows = [Window.period(text, "UTC") for text in (before, after)]
+    frame = explain(mixed, MIXED, before=windows[0], after=windows[1], by=by).frame
+    total, rows = line(frame, "total"), frame.filter(pl.col("line") != "total")
+    bills = [law(mixed, MIXED, by=by, window=window).frame["cost"].sum() for window in windows]
+    assert [total["cost_from"], total["cost_to"]] == bills
+    assert rows["change"].sum() == total["change"] == bills[1] - bills[0]
+    for row in rows.filter(~pl.col("line").is_in(["new", "retired"])).to_dicts():
+        effects = [row[name] for name in (*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)]
+        assert sum(effect for effect in effects if effect is not None) == row["change"]

@@ -133,7 +133,7 @@ def test_the_table_ends_with_a_total_which_json_leaves_to_its_reader(folder: Pat
         (("ask", "law", "--where", "endpoint=/none"), 4, "no calls with origin=production, endp"),
         (("ask", "law", "--ledger", "none.duckdb"), 4, "no ledger at none.duckdb"),
         (("explain", "--from", "2026-07", "--to", "2026-09"), 4, "no calls with"),
-        (("explain", "--from", "2026-9", "--to", "2026-10"), 2, "'2026-9' is no month"),
+        (("explain", "--from", "2026-9", "--to", "2026-10"), 2, "'2026-9' is no period"),
         (("trace", "zz"), 4, "no trace and no call begins with 'zz'"),
     ],
 )
@@ -169,6 +169,16 @@ def test_explain_adds_up(folder: Path) -> None:
     rows = json.loads(done.stdout, parse_float=Decimal)
     parts = [row["change"] for row in rows if row["line"] != "total"]
     assert sum(parts) == rows[-1]["change"] == 24 * Decimal("3.6")
+
+
+def test_explain_compares_any_two_periods(folder: Path) -> None:
+    asked = ("explain", "--from", "2026-09-01", "--to", "2026-10-01T00:00:00Z/2026-10-01T00:02:30Z")
+    done = run(folder, *asked, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    total = json.loads(done.stdout, parse_float=Decimal)[-1]
+    # One GPU at 3.60 an hour: a day, and two and a half minutes.
+    assert (total["cost_from"], total["cost_to"]) == (Decimal("86.4"), Decimal("0.15"))
+    assert "24 hours are compared with 0.0416667" in done.stderr
 
 
 def test_a_month_without_calls_costs_what_was_provisioned(folder: Path) -> None:

@@ -97,6 +97,37 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         Window.parse(text, None, "UTC")
 
 
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("2026-10", "2026-10-01", "2026-11-01"),
+        ("2026-11-01", "2026-11-01", "2026-11-02"),
+        ("2026-12-31", "2026-12-31", "2027-01"),
+        ("2026-10-01/2026-10-08", "2026-10-01", "2026-10-08"),
+        ("2026-09/2026-11", "2026-09", "2026-11"),
+        ("2026-10-01T12:00:00.5Z/2026-10-02", "2026-10-01T12:00:00.5Z", "2026-10-02"),
+    ],
+)
+def test_a_period_is_a_month_a_day_or_an_interval(text: str, since: str, until: str) -> None:
+    zone = "America/New_York"  # the first of November has 25 hours there
+    assert Window.period(text, zone) == Window.parse(since, until, zone)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2026-9", "is no period; write a month as 2026-10"),
+        ("2026-10-01T12:00", "is no period"),
+        ("2026-02-30", "is no time"),
+        ("2026-10-01/", "is no time"),
+        ("2026-10-02/2026-10-01", "not after its begin"),
+    ],
+)
+def test_what_is_no_period_is_refused(text: str, said: str) -> None:
+    with pytest.raises(WrongQuestionError, match=said):
+        Window.period(text, "UTC")
+
+
 def test_a_window_that_ends_before_it_begins_is_refused() -> None:
     with pytest.raises(WrongQuestionError, match="not after its begin"):
         Window.parse("2026-11", "2026-10", "UTC")
