@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from ingest.prompt_measures import PromptMeasures
+
 Json = Any
 """A value as a JSON parser gives it."""
 
@@ -135,6 +137,7 @@ class Call:
     tools_hash: str | None = None
     prefix_hashes: tuple[int, ...] | None = None
     prefix_block_tokens: int | None = None
+    prompt_measures: PromptMeasures | None = None
 
     reported_cost: Decimal | None = None
     reported_currency: str | None = None

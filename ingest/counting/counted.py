@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.calls.tokens import MAX_TOKENS
+from ingest.prompt_measures import PromptMeasures
 from ingest.records import Json
 
 ATTRIBUTE = "gpuledger.counted"
@@ -23,7 +24,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Token counts of a prompt and an answer; None where there was none, or it was not needed.
 
     `input_tokens` are those of the sections and `format_tokens`. The reasons say why a count is an
-    estimate; a count without any is what the model counts. `prefix` holds the hashes in base64.
+    estimate; a count without any is what the model counts. `prefix` holds the hashes in base64,
+    `measures` what was measured of the prompt besides.
     """
 
     encoding: str
@@ -37,6 +39,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_reasons: tuple[str, ...] = ()
     prefix: str | None = None
     prefix_block_tokens: Tokens | None = None
+    measures: PromptMeasures | None = None
 
     @property
     def has_prompt(self) -> bool:

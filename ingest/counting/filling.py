@@ -61,13 +61,14 @@ def filled(found: Buckets, counted: Counts, ending: RequestEnd) -> Buckets:
 
 
 def section_columns(asked: Counted | None) -> dict[str, Any]:
-    """The columns of sections and prefix hashes; a section that nothing shows is not known."""
+    """The columns of sections, hashes and measures; a section that nothing shows is not known."""
     if asked is None:
         return {}
     return {
         **{f"{name}_tokens": asked.sections.get(name) for name in SECTIONS},
         "prefix_hashes": asked.prefix_hashes(),
         "prefix_block_tokens": asked.prefix_block_tokens,
+        "prompt_measures": asked.measures,
     }
 
 

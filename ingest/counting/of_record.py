@@ -19,7 +19,9 @@ from ingest.records import Call
 
 def counted_call(call: Call, configuration: Configuration) -> Call:
     """`call` with counted tokens where its record has texts and no usage, sections and hashes."""
-    if configuration.content == "off" or (call.prompt is None and call.completion is None):
+    if configuration.content == "off":
+        return replace(call, prompt_measures=None) if call.prompt_measures else call
+    if call.prompt is None and call.completion is None:
         return call
     if TOLD_TOGETHER in (call.tokens_note or ""):
         return call
@@ -54,6 +56,7 @@ def _wanted(call: Call, told: Buckets, configuration: Configuration) -> Wanted:
         answer=countable(answer),
         model=call.model or call.model_requested,
         is_chat=call.operation not in PLAIN_OPERATIONS,
+        answered=lambda: countable(messages_of(call.completion, "assistant")),
     )
 
 

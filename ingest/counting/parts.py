@@ -21,7 +21,7 @@ _MAX_DEPTH = 8
 
 
 class Text(NamedTuple):
-    """One text of a message: `kind` is plain, retrieved, reasoning or structured."""
+    """One text of a message: `kind` is plain, retrieved, result, reasoning or structured."""
 
     kind: str
     text: str
@@ -52,7 +52,9 @@ def _texts(part: Json, depth: int) -> Iterator[Text | None]:
         yield from _of_kind("retrieved", part, depth)
     elif kind in REASONING_TYPES:
         yield from _of_kind("reasoning", part, depth)
-    elif kind == "text" or kind in _RESPONSE_TYPES:
+    elif kind in _RESPONSE_TYPES:
+        yield from _of_kind("result", part, depth)
+    elif kind == "text":
         yield from _of_kind("plain", part, depth)
     else:
         yield None

@@ -13,14 +13,16 @@ import numpy as np
 
 from ingest.calls.content import Message
 from ingest.counting.encodings import Choice
+from ingest.counting.notes import Notes
 from ingest.counting.parts import Text, parts_of
-from ingest.counting.sections import section_of_messages, stretches
+from ingest.counting.sections import ASKING_ROLES, Stretch, section_of_messages, stretches
 from ingest.counting.token_ids import Ids, encoded, token_memory
 from ingest.counting.vocabulary import vocabulary
 
 BEGIN, ROLE_END, END, NAME = (np.array([2**32 - mark], dtype=np.uint32) for mark in range(1, 5))
 """Marks of the chat format; no encoding has such ids."""
 ANSWERING_ROLE = "assistant"
+RESULT_ROLES = ("tool", "function")
 AS_JSON = "tool definitions and calls are counted as JSON"
 NO_TEXT = "at least that: {} parts that are no text are not counted"
 CUT = "at least that: the text was cut before it was sent"
@@ -28,7 +30,10 @@ CUT = "at least that: the text was cut before it was sent"
 
 @dataclass(slots=True)
 class Prompt:
-    """The count of one prompt, grown message by message; `ids` end where a part is no text."""
+    """The count of one prompt, grown message by message; `ids` end where a part is no text.
+
+    `notes` take the measures of the texts on their way; None where they are not wanted.
+    """
 
     choice: Choice
     sections: Counter[str] = field(default_factory=Counter)
@@ -37,6 +42,7 @@ class Prompt:
     other_count: int = 0
     is_structured: bool = False
     is_cut: bool = False
+    notes: Notes | None = None
 
     @property
     def input_tokens(self) -> int:
@@ -54,7 +60,8 @@ class Prompt:
             self._frame(BEGIN, self._role(str(message.get("role"))), ROLE_END)
             if message.get("name"):
                 self._frame(NAME, self._role(str(message["name"])))
-        self._add_parts(parts_of(message), section)
+        is_result = str(message.get("role")).lower() in RESULT_ROLES
+        self._add_parts(parts_of(message), section, is_result=is_result)
         if is_chat:
             self._frame(END)
 
@@ -75,7 +82,7 @@ class Prompt:
         if self.is_cut:
             yield CUT
 
-    def _add_parts(self, parts: Sequence[Text | None], section: str) -> None:
+    def _add_parts(self, parts: Sequence[Text | None], section: str, *, is_result: bool) -> None:
         self.sections[section] += 0
         for text in parts:
             if text is None:
@@ -83,17 +90,21 @@ class Prompt:
                 continue
             self.is_structured |= text.kind == "structured"
             self.is_cut |= looks_cut(text.text)
+            whole = [Stretch(0, len(text.text), section)]
             if text.kind == "retrieved":
-                self.sections["context"] += self._add(text.text)
-            elif text.kind == "plain":
-                self._add_plain(text.text, section)
+                self._add_text(text.text, [whole[0]._replace(section="context")])
+            elif text.kind in {"plain", "result"}:
+                found = stretches(text.text, section)
+                self._add_text(text.text, found, is_result=is_result or text.kind == "result")
             else:
-                self.sections[section] += self._add(text.text)
+                self._add_text(text.text, whole)
 
-    def _add_plain(self, text: str, section: str) -> None:
-        found = stretches(text, section)
+    def _add_text(self, text: str, found: Sequence[Stretch], *, is_result: bool = False) -> None:
         ids = token_memory().ids(text, self.choice.encoding)
         self._append(ids)
+        if self.notes is not None:
+            begin = self.sections.total()
+            self.notes.add(text, ids, found, begin, is_result=is_result)
         if len(found) == 1:
             self.sections[found[0].section] += len(ids)
             return
@@ -126,21 +137,47 @@ NOT_OWN = "not the model's own tokenizer"
 
 
 def prompt_of(
-    messages: Sequence[Message], tools: str | None, choice: Choice, *, is_chat: bool
+    messages: Sequence[Message],
+    tools: str | None,
+    choice: Choice,
+    *,
+    is_chat: bool,
+    notes: Notes | None = None,
 ) -> Prompt:
     """The count of `messages` and of the definitions in `tools`.
 
     Each token is in the section in which its first byte is. Sections that nothing in the prompt
-    shows are left out, but for history and user, which a list of messages shows to be none.
+    shows are left out, but for history and user, which a list of messages shows to be none. `notes`
+    take the measures of the prompt.
     """
-    made = Prompt(choice, sections=Counter(history=0, user=0))
+    made = Prompt(choice, sections=Counter(history=0, user=0), notes=notes)
     if tools:
         made.add_tools(tools)
     for message, section in zip(messages, section_of_messages(messages), strict=True):
         made.add_message(message, section, is_chat=is_chat)
     if is_chat:
         made.add_answer_mark()
+        if notes is not None:
+            notes.user_turns = _user_turns(messages)
     return made
+
+
+def _user_turns(messages: Sequence[Message]) -> int:
+    """Runs of messages of the user; what only hands back a tool's result is none of theirs."""
+    turns = 0
+    is_turn = False
+    for message in messages:
+        if str(message.get("role")).lower() not in ASKING_ROLES:
+            is_turn = False
+        elif not _is_result(message):
+            turns += not is_turn
+            is_turn = True
+    return turns
+
+
+def _is_result(message: Message) -> bool:
+    parts = parts_of(message) if message.get("parts") is not None else []
+    return bool(parts) and all(text is not None and text.kind == "result" for text in parts)
 
 
 def looks_cut(text: str) -> bool:

@@ -4,7 +4,7 @@ Owns the choice: a prompt for its sections and hashes, and both texts where thei
 Refuses to count where the privacy setting is "off", and spans that are no model call.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,9 @@ from ingest.calls.values import as_text, parsed_json
 from ingest.config import Configuration
 from ingest.counting.answers import Answer, answer_of
 from ingest.counting.counted import ATTRIBUTE, Counted, of_attribute, packed_hashes
-from ingest.counting.encodings import choice
+from ingest.counting.encodings import Choice, choice
+from ingest.counting.notes import Notes
+from ingest.counting.parts import parts_of
 from ingest.counting.prefixes import joined, prefix_hashes
 from ingest.counting.prompts import Prompt, prompt_of
 from ingest.counting.token_ids import Ids
@@ -34,7 +36,10 @@ PLAIN_OPERATIONS = ("text_completion", "embeddings")
 
 
 class Wanted(NamedTuple):
-    """The texts of one call and what they are wanted for."""
+    """The texts of one call and what they are wanted for.
+
+    `answer` is there where it is to be counted; `answered` gives it to be compared with the prompt.
+    """
 
     messages: Sequence[Message] | None
     tools: str | None
@@ -42,6 +47,7 @@ class Wanted(NamedTuple):
     answer: Sequence[Message] | None
     model: str | None
     is_chat: bool
+    answered: Callable[[], Sequence[Message] | None]
 
 
 def counted(
@@ -67,6 +73,7 @@ def counted(
         answer=countable(completion(span, table)) if wants_answer else None,
         model=_model(span, reading, table),
         is_chat=part.operation not in PLAIN_OPERATIONS,
+        answered=lambda: countable(completion(span, table)),
     )
     return count(wanted, configuration)
 
@@ -77,8 +84,13 @@ def count(wanted: Wanted, configuration: Configuration) -> Counted | None:
     told: dict[str, Any] = {}
     ids, space = wanted.ids, ID_SPACE
     if wanted.messages is not None:
-        asked = prompt_of(wanted.messages, wanted.tools, chosen, is_chat=wanted.is_chat)
+        notes = _notes(chosen, configuration)
+        asked = prompt_of(
+            wanted.messages, wanted.tools, chosen, is_chat=wanted.is_chat, notes=notes
+        )
         told |= _of_prompt(asked, configuration)
+        if notes is not None:
+            told["measures"] = notes.measures(_texts(wanted) if notes.placed else None)
         if ids is None:
             ids, space = joined(asked.ids), chosen.encoding
     if wanted.ids is not None:
@@ -89,6 +101,19 @@ def count(wanted: Wanted, configuration: Configuration) -> Counted | None:
     if ids is not None:
         told |= _of_prefix(ids, space, configuration)
     return Counted(encoding=chosen.encoding, **told) if told else None
+
+
+def _notes(chosen: Choice, configuration: Configuration) -> Notes | None:
+    is_wanted = configuration.count_sections
+    return Notes(chosen.encoding, configuration.hash_key) if is_wanted else None
+
+
+def _texts(wanted: Wanted) -> list[str] | None:
+    """The texts of the answer, in which a prompt's chunks are looked for; None where unseen."""
+    said = wanted.answered() if wanted.answer is None else wanted.answer
+    if said is None:
+        return None
+    return [text.text for message in said for text in parts_of(message) if text is not None]
 
 
 def _of_prompt(asked: Prompt, configuration: Configuration) -> dict[str, Any]:

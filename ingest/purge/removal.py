@@ -15,6 +15,19 @@ from ingest.ledger import Connection
 REMOVED = "rows removed"
 ANONYMISED = "figures kept, identities removed"
 
+OF_CALLS = ("prompt_measures", "call_views")
+"""Tables that go when calls do."""
+OF_CHOSEN = (
+    "contents",
+    "prompt_measures",
+    "spans",
+    "tool_runs",
+    "retrievals",
+    "calls",
+    "call_views",
+)
+"""Tables in the order in which the rows of a chosen trace or user go."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
@@ -45,7 +58,7 @@ def purge_ledger(
     """
     removed = [_by_age(connection, table, instant) for table, instant in before.items()]
     if "calls" in before:
-        removed.append(_by_age(connection, "call_views", before["calls"]))
+        removed += [_by_age(connection, table, before["calls"]) for table in OF_CALLS]
     if traces or users:
         removed += _by_identity(connection, traces, users, configuration)
     removed.append(_counted(connection, "cohorts", "cohorts_unused", {}))
@@ -68,10 +81,7 @@ def _by_identity(
     connection.execute(statement("chosen_calls"), {"users": values["users"]})
     removed = [
         _counted(connection, "rejects", "rejects_of_chosen", values),
-        *(
-            _counted(connection, table, f"{table}_of_chosen", {})
-            for table in ("contents", "spans", "tool_runs", "retrievals", "calls", "call_views")
-        ),
+        *(_counted(connection, table, f"{table}_of_chosen", {}) for table in OF_CHOSEN),
     ]
     connection.execute("drop table chosen_calls")
     connection.execute("drop table chosen_traces")

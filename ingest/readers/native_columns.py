@@ -11,9 +11,12 @@ from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import msgspec
+
 from ingest.calls.call import MAX_COST
 from ingest.calls.request import MAX_CHOICES
 from ingest.calls.timing import LATEST_AT
+from ingest.prompt_measures import PromptMeasures
 from ingest.readers.instants import held, instant_of_text, whole_instant
 from ingest.readers.record_fields import tokens, whole_number_or_none
 from ingest.readers.rejection import RecordError
@@ -140,6 +143,13 @@ def _hashes(column: str, value: Json) -> tuple[int | None, ...]:
     return tuple(whole_number_or_none(item, column) for item in value)
 
 
+def _measures(column: str, value: Json) -> PromptMeasures:
+    try:
+        return msgspec.convert(value, PromptMeasures)
+    except msgspec.ValidationError as error:
+        raise RecordError(f"{column} cannot be read: {error}") from error
+
+
 _BY_TYPE: dict[Any, Callable[[str, Json], Any]] = {
     str: _text,
     str | None: _text,
@@ -148,6 +158,7 @@ _BY_TYPE: dict[Any, Callable[[str, Json], Any]] = {
     bool | None: _flag,
     Decimal | None: _cost,
     tuple[int, ...] | None: _hashes,
+    PromptMeasures | None: _measures,
 }
 
 

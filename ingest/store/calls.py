@@ -10,10 +10,12 @@ from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from hashlib import blake2b
 from operator import attrgetter
 
+import msgspec
 import orjson
 import pyarrow as pa
 
 from ingest.ledger import Connection
+from ingest.prompt_measures import PromptMeasures, chunk_sums
 from ingest.records import Call, Reject
 from ingest.store.arrow import Row, append, arrow_table, fitting_table
 from ingest.store.deliveries import MergeCounts
@@ -28,6 +30,8 @@ REMEMBERED_COHORTS = 100_000
 """Cohorts that a delivery remembers having staged; beyond, it begins to remember anew."""
 
 TEXTS = ("prompt", "completion")
+MEASURES = "prompt_measures"
+"""Field of a call, and side table of its columns."""
 COMPUTED = ("call_id", "fullness", "digest")
 OF_THE_LEDGER = ("call_no", "cohort_id", "delivery_id", "input_tokens", "output_tokens")
 OF_A_COHORT = ("cohort_id", "pool", "pool_from", "pool_until")
@@ -56,15 +60,17 @@ class CallRows:
     """
 
     def __init__(self, connection: Connection) -> None:
-        known, texts, cohorts = (
+        known, texts, measures, cohorts = (
             connection.table(name).limit(0).to_arrow_table().schema
-            for name in ("call_rows", "contents", "cohorts")
+            for name in ("call_rows", "contents", MEASURES, "cohorts")
         )
+        measured = pa.struct([field for field in measures if field.name != "call_id"])
         facts = [name for name in known.names if name not in (*COMPUTED, *OF_THE_LEDGER)]
         self._schema = pa.schema(
             [
                 *(known.field(name) for name in facts),
                 *(texts.field(name) for name in TEXTS),
+                pa.field(MEASURES, measured),
                 *(known.field(name) for name in ("call_id", "fullness", "digest")),
                 pa.field("cohort_digest", pa.string()),
                 pa.field("is_derived", pa.bool_()),
@@ -104,14 +110,15 @@ class CallRows:
         cohort = self._cohorts.get(dimensions)
         if cohort is None:
             cohort = self._remember(dimensions, cohorts)
-        said = facts + dimensions
-        content = blake2b(orjson.dumps((facts, dimensions), default=str), digest_size=8)
+        said = (*facts, *dimensions, call.prompt_measures)
+        content = _content(facts, dimensions, call.prompt_measures)
         return (
             *facts,
             *self._texts_of(call),
+            _measured(call.prompt_measures),
             call_id_of(call.identity),
             len(said) - said.count(None),
-            f"{_usage_tokens(call):012x}{content.hexdigest()}",
+            f"{_usage_tokens(call):012x}{content}",
             cohort,
             is_derived,
         )
@@ -148,6 +155,23 @@ class CallStage:
         append(self.connection, statement("calls_append"), tables.calls, delivery)
         if tables.cohorts.num_rows:
             append(self.connection, statement("cohorts_append"), tables.cohorts)
+
+
+def _content(facts: Row, dimensions: Row, measures: PromptMeasures | None) -> str:
+    """What the digest says of a call's columns; of one without measures as it ever was."""
+    told = (facts, dimensions) if measures is None else (facts, dimensions, measures)
+    return blake2b(orjson.dumps(told, default=_plain), digest_size=8).hexdigest()
+
+
+def _plain(value: object) -> object:
+    return msgspec.to_builtins(value) if isinstance(value, PromptMeasures) else str(value)
+
+
+def _measured(measures: PromptMeasures | None) -> dict[str, object] | None:
+    """The columns of the side table, but for the call's id."""
+    if measures is None:
+        return None
+    return {**msgspec.structs.asdict(measures), **chunk_sums(measures)}
 
 
 def _usage_tokens(call: Call) -> int:

@@ -2,6 +2,9 @@
 delete from contents
 where call_id in (select call_id from leaving_calls);
 
+delete from prompt_measures
+where call_id in (select call_id from leaving_calls);
+
 delete from call_rows
 where rowid in (select row_no from leaving_calls);
 
@@ -23,7 +26,7 @@ numbered as (
 call_columns as (
     select
         rowid as staged_no,
-        * exclude (cohort_digest, prompt, completion, is_derived)
+        * exclude (cohort_digest, prompt, completion, prompt_measures, is_derived)
     from staged_calls
 ),
 
@@ -47,6 +50,27 @@ select
 from staged_calls as a
 semi join entering_calls as e on a.rowid = e.staged_no
 where a.prompt is not null or a.completion is not null;
+
+insert into prompt_measures by name
+select
+    a.call_id,
+    a.prompt_measures.user_turns,
+    a.prompt_measures.examples_hash,
+    a.prompt_measures.chunk_hashes,
+    a.prompt_measures.chunk_signatures,
+    a.prompt_measures.chunk_begins,
+    a.prompt_measures.chunk_tokens,
+    a.prompt_measures.chunk_markup_tokens,
+    a.prompt_measures.chunk_is_result,
+    a.prompt_measures.chunk_is_touched,
+    a.prompt_measures.chunked_tokens,
+    a.prompt_measures.duplicate_tokens,
+    a.prompt_measures.markup_tokens,
+    a.prompt_measures.near_duplicate_tokens,
+    a.prompt_measures.untouched_tokens
+from staged_calls as a
+semi join entering_calls as e on a.rowid = e.staged_no
+where a.prompt_measures is not null;
 
 delete from tool_runs
 where trace_id in (select trace_id from touched_traces);

@@ -30,7 +30,7 @@ with last_call as (
 
 joined_calls as (
     select
-        a.* exclude (cohort_digest, prompt, completion, is_derived),
+        a.* exclude (cohort_digest, prompt, completion, prompt_measures, is_derived),
         c.cohort_id
     from staged_calls as a
     inner join cohorts as c

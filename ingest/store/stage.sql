@@ -6,6 +6,14 @@ where false;
 create or replace temp table staged_calls as
 with call_columns as (
     select * exclude (call_no, cohort_id, input_tokens, output_tokens) from call_rows
+),
+
+measure_columns as (
+    select * exclude (call_id) from prompt_measures
+),
+
+measured as (
+    select measure_columns as prompt_measures from measure_columns
 )
 
 select
@@ -13,9 +21,11 @@ select
     r.digest as cohort_digest,
     t.prompt,
     t.completion,
+    m.prompt_measures,
     false as is_derived                   -- from spans, not from a record of a call
 from call_columns as r
 cross join contents as t
+cross join measured as m
 where false;
 
 create or replace temp table staged_cohorts as

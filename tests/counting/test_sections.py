@@ -159,8 +159,8 @@ TEXT_A = {"type": "text", "text": "a"}
     ("part", "found"),
     [
         ({"type": "tool_call", "name": "f", "arguments": {"a": 1}}, [("structured", 'f {"a":1}')]),
-        ({"type": "tool_call_response", "response": "42"}, [("plain", "42")]),
-        ({"type": "tool_result", "content": [TEXT_A, {"type": "image"}]}, [("plain", "a"), None]),
+        ({"type": "tool_call_response", "response": "42"}, [("result", "42")]),
+        ({"type": "tool_result", "content": [TEXT_A, {"type": "image"}]}, [("result", "a"), None]),
         ({"type": "reasoning", "content": "hm"}, [("reasoning", "hm")]),
         ({"type": "thinking", "thinking": "hm"}, [("reasoning", "hm")]),
         ({"type": "document", "source": {"type": "text", "data": "page"}}, [("retrieved", "page")]),

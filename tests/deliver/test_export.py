@@ -43,6 +43,7 @@ def assert_round_trip(folder: Path, *paths: Path) -> None:
         for text in (
             f"select {COLUMNS} from calls order by call_id",
             "select * from contents order by call_id",
+            "select * from call_prompts order by call_id",
             "select digest, fullness from call_rows order by call_id",
         ):
             assert rows(second, text) == rows(first, text)

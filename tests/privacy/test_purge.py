@@ -117,6 +117,7 @@ def test_what_is_old_goes_and_every_figure_stays(path: Path) -> None:
     done = purge(path, before(), POOLS)
     assert {row.table: row.rows for row in done.removed if row.rows} == {
         "contents": 1,
+        "prompt_measures": 1,
         "spans": 2,
         "tool_runs": 1,
         "rejects": 1,
@@ -285,6 +286,7 @@ def test_what_waits_in_the_inbox_is_taken_first_and_its_bytes_go(path: Path, dam
     done = purge(path, Purge(before={}, users=("waiting-user",)), POOLS)
     assert {row.table: row.rows for row in done.removed if row.rows} == {
         "contents": 1,
+        "prompt_measures": 1,
         "spans": 1,
         "calls": 1,
     }
