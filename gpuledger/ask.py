@@ -17,6 +17,7 @@ from analysis.calls import ORDERS, calls
 from analysis.capacity.lanes import LANE_FILTERS
 from analysis.columns import FILTER_COLUMNS, nearest, parsed_filters
 from analysis.concurrency import concurrency
+from analysis.context_limits import context_limits
 from analysis.duplicates import duplicates, in_flight
 from analysis.engine import ENGINE_FILTERS, engine
 from analysis.errors import WrongQuestionError
@@ -82,6 +83,7 @@ LISTS: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
 
 POOLED: Mapping[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {
     "concurrency": (concurrency, LANE_FILTERS),
+    "context_limits": (context_limits, FILTER_COLUMNS),
 }
 """Questions about pools, by replica or by a time, with what they may be filtered by."""
 

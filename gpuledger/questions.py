@@ -26,6 +26,7 @@ COMMANDS = {
     "prefix_cache": "gpuledger ask prefix_cache --by COLUMN",
     "response_cache": "gpuledger ask response_cache --by COLUMN",
     "concurrency": "gpuledger ask concurrency",
+    "context_limits": "gpuledger ask context_limits",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",

@@ -1,7 +1,7 @@
 """Sums over the time of lanes: the distribution of running calls and KV tokens, and who waited.
 
-Owns the distributions. Running calls are exact. KV tokens are in buckets 1 % wide, into which a
-line between two instants is spread as it passes through them, so a percentile is right within 1 %.
+Owns the distributions. Running calls are exact. KV tokens are in buckets 2 % wide, into which a
+line between two instants is spread as it passes through them, so a percentile is right within 2 %.
 Refuses to join lanes of different pools.
 """
 
@@ -24,7 +24,8 @@ FULL_RATIO = 0.9
 An engine keeps some blocks free, and a call takes its whole prompt at once.
 """
 
-EDGES: Floats = np.concatenate(([0.0], 1.01 ** np.arange(3_000)))
+BUCKET_RATIO = 1.02
+EDGES: Floats = np.concatenate(([0.0], BUCKET_RATIO ** np.arange(1_500)))
 """Bounds of the buckets of KV tokens."""
 
 LEAST_LINE_TOKENS = 0.5
@@ -202,31 +203,39 @@ def _kv(number: int, piece: Counts, found: Segments, replicas: Counts) -> pl.Dat
             schema={"lane_number": pl.Int64, "piece": pl.Int64, "bucket": pl.Int64,
                     "seconds": pl.Float64}
         )  # fmt: skip
-    first, buckets = int(piece.min()), len(EDGES)
-    shape = (int(piece.max()) - first + 1, buckets)
+    lows, highs = _bucket(low), _bucket(high)
+    first, lowest = int(piece.min()), int(lows.min())
+    edges = EDGES[lowest : int(highs.max()) + 1]
+    shape = (int(piece.max()) - first + 1, len(edges))
 
-    def sums(tokens: Floats, weights: Floats) -> Floats:
-        bucket = np.searchsorted(EDGES, tokens, side="right") - 1
-        cell = (piece - first) * buckets + bucket
-        found = np.bincount(cell, weights=weights, minlength=shape[0] * buckets)
+    def sums(bucket: Counts, weights: Floats) -> Floats:
+        cell = (piece - first) * len(edges) + bucket - lowest
+        found = np.bincount(cell, weights=weights, minlength=shape[0] * shape[1])
         return found.astype(np.float64).reshape(shape)
 
     is_line = high - low >= LEAST_LINE_TOKENS
     pace = np.where(is_line, seconds / np.maximum(high - low, LEAST_LINE_TOKENS), 0.0)
-    slope = _before(sums(low, pace) - sums(high, pace))
-    offset = _before(sums(low, pace * low) - sums(high, pace * high))
-    below = EDGES * slope - offset
+    slope = _before(sums(lows, pace) - sums(highs, pace))
+    offset = _before(sums(lows, pace * low) - sums(highs, pace * high))
+    below = edges * slope - offset
     mass = np.diff(below, axis=1, append=below[:, -1:])
-    mass += sums((low + high) / 2, np.where(is_line, 0.0, seconds))
+    mass += sums(lows, np.where(is_line, 0.0, seconds))
     row, bucket = np.nonzero(mass > 1e-12)
     return pl.DataFrame(
         {
             "lane_number": np.full(len(row), number),
             "piece": row + first,
-            "bucket": bucket,
+            "bucket": bucket + lowest,
             "seconds": mass[row, bucket],
         }
     )
+
+
+def _bucket(tokens: Floats) -> Counts:
+    """The number of the bucket in which each of `tokens` lies."""
+    found = np.log(np.maximum(tokens, 1)) / np.log(BUCKET_RATIO) + 1e-9
+    number: Counts = np.where(tokens < 1, 0, found.astype(np.int64) + 1)
+    return np.minimum(number, len(EDGES) - 2)
 
 
 def _before(cells: Floats) -> Floats:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from analysis.engine_sources import Row, labels_of, marks_of
 from analysis.engine_units import Place, read_units
 from analysis.sql import question_named, run_question
+from ingest.config import Configuration, effective_from_ns
 from ingest.ledger import Connection
 
 
@@ -90,3 +91,14 @@ def _tokens(row: Row) -> int | None:
     if not (blocks.isdecimal() and tokens.isdecimal()):
         return None
     return int(blocks) * int(tokens) or None
+
+
+def max_model_lens(connection: Connection, configuration: Configuration) -> dict[str, int]:
+    """Pool to the tokens that its longest call may have, where that is told.
+
+    What its engines say, the least of them; else its last entry in the configuration that says it.
+    """
+    entries = sorted(configuration.pools, key=effective_from_ns)
+    configured = {one.name: one.max_model_len for one in entries if one.max_model_len is not None}
+    told = {pool: sizes[None].max_model_len for pool, sizes in told_sizes(connection).items()}
+    return configured | {pool: size for pool, size in told.items() if size is not None}
