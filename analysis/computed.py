@@ -3,7 +3,7 @@
 Owns the list of them. Each is declared as `FACTS` in the module of its name, `analysis/NAME.py`.
 """
 
-from analysis import anomalies, budget, explain, forecast
+from analysis import anomalies, budget, explain, forecast, levers
 from analysis.facts import Facts
 
 COMPUTED: tuple[Facts, ...] = (
@@ -11,5 +11,6 @@ COMPUTED: tuple[Facts, ...] = (
     budget.FACTS,
     explain.FACTS,
     forecast.FACTS,
+    levers.FACTS,
 )
 """In the order of their names."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.claims import whole_calls
 from analysis.repetition import cut_notes, known_hashes, repeated_costs, shown, spent_text
 from analysis.reuse import NO_SOURCE, Requests, Whole, sources
 from analysis.selection import caller_values, read_cohorts, selected
@@ -64,9 +65,7 @@ def in_flight(
     Columns: docs/metrics/in_flight.md. The dearest first, at most `limit`. An empty answer is an
     answer.
     """
-    calls = _calls(ledger.connection, "in_flight", window, where)
-    begun_at, answered_at = _instants(calls["begun_at"]), _instants(calls["answered_at"])
-    marked = _marked(calls, opens_at=begun_at, closes_at=answered_at)
+    marked = waiting_calls(ledger.connection, window, where)
     return _answer(ledger, marked, window, limit, "while the same was in flight")
 
 
@@ -82,6 +81,31 @@ def duplicate_calls(
     calls = _calls(connection, "duplicates", window, where)
     answered_at = _instants(calls["answered_at"])
     return _marked(calls, opens_at=answered_at, closes_at=answered_at + ttl_ns)
+
+
+def waiting_calls(
+    connection: Connection, window: Window, where: Mapping[str, str | None] | None
+) -> pl.DataFrame:
+    """The calls of the groups of `in_flight`, as `duplicate_calls` tells those of its own.
+
+    `is_duplicate` is where another one was waited for.
+    """
+    calls = _calls(connection, "in_flight", window, where)
+    begun_at, answered_at = _instants(calls["begun_at"]), _instants(calls["answered_at"])
+    return _marked(calls, opens_at=begun_at, closes_at=answered_at)
+
+
+def in_flight_claims(
+    ledger: Ledger, *, window: Window, where: Mapping[str, str | None] | None = None
+) -> pl.DataFrame:
+    """The calls that could have waited for an identical one, whole, of those that may be saved."""
+    return saved_calls(waiting_calls(ledger.connection, window, where))
+
+
+def saved_calls(marked: pl.DataFrame) -> pl.DataFrame:
+    """Claims on the duplicates of `marked` that are answered the same each time, whole."""
+    is_saved = pl.col("is_deterministic").first().over("group_no").fill_null(value=False)
+    return whole_calls(marked.filter(pl.col("is_duplicate") & is_saved)["call_no"])
 
 
 def _calls(

@@ -6,7 +6,10 @@ work.
 
 from collections.abc import Mapping
 
+import polars as pl
+
 from analysis.answer import Answer
+from analysis.claims import whole_calls
 from analysis.repetition import cut_notes, known_hashes, known_values, shown, spent_text
 from analysis.sql import question_named, run_question
 from analysis.window import Window
@@ -35,13 +38,7 @@ def loops(
     GPU-seconds and cost are of the calls after the loop was established. Columns:
     docs/metrics/loops.md. An empty answer is an answer; its notes say what could not be compared.
     """
-    found = run_question(
-        ledger.connection,
-        question_named("loops"),
-        since=window.since,
-        until=window.until,
-        **known_values(where, LOOP_FILTERS, "loops"),
-    )
+    found = found_loops(ledger, window, where).drop("call_nos")
     known = known_hashes(ledger.connection, window)
     notes = ["no loop was found"]
     if not found.is_empty():
@@ -58,3 +55,26 @@ def loops(
         notes.append("the window has no spans of tools: only repeated answers can be seen")
     notes += known["tool runs"].notes("arguments")
     return Answer(frame=shown(found, limit, window, INSTANTS), notes=tuple(notes), window=window)
+
+
+def loops_claims(
+    ledger: Ledger, *, window: Window, where: Mapping[str, str | None] | None = None
+) -> pl.DataFrame:
+    """The calls of loops after these were established, whole.
+
+    An upper bound: a loop may have ended by itself with an answer.
+    """
+    return whole_calls(found_loops(ledger, window, where)["call_nos"].explode())
+
+
+def found_loops(
+    ledger: Ledger, window: Window, where: Mapping[str, str | None] | None
+) -> pl.DataFrame:
+    """The rows of question `loops`, with the `call_nos` that each spent."""
+    return run_question(
+        ledger.connection,
+        question_named("loops"),
+        since=window.since,
+        until=window.until,
+        **known_values(where, LOOP_FILTERS, "loops"),
+    )

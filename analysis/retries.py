@@ -5,7 +5,10 @@ Owns the columns of `ask retries`. Refuses to list operations one by one: `ask o
 
 from collections.abc import Mapping
 
+import polars as pl
+
 from analysis.answer import Answer
+from analysis.claims import whole_calls
 from analysis.operations import OPERATION_FILTERS
 from analysis.repetition import cut_notes, known_values, shown, spent_text
 from analysis.sql import question_named, run_question
@@ -28,13 +31,7 @@ def retries(
     GPU-seconds and cost are of the attempts that were made again, whoever read them. Columns:
     docs/metrics/retries.md. An empty answer is an answer: nothing was tried again.
     """
-    found = run_question(
-        ledger.connection,
-        question_named("retries"),
-        since=window.since,
-        until=window.until,
-        **known_values(where, OPERATION_FILTERS, "retries"),
-    )
+    found = retried_attempts(ledger, window, where).drop("call_nos")
     if found.is_empty():
         notes = ["no attempt was made again"]
     else:
@@ -47,3 +44,26 @@ def retries(
     if "truncation" in found["reason"].to_list():
         notes.append(TRUNCATION_NOTE)
     return Answer(frame=shown(found, limit, window, ()), notes=tuple(notes), window=window)
+
+
+def retries_claims(
+    ledger: Ledger, *, window: Window, where: Mapping[str, str | None] | None = None
+) -> pl.DataFrame:
+    """The attempts that had to be made again, whole: what a perfect discipline would have saved.
+
+    An upper bound: some first attempt has to fail before it is known that it does.
+    """
+    return whole_calls(retried_attempts(ledger, window, where)["call_nos"].explode())
+
+
+def retried_attempts(
+    ledger: Ledger, window: Window, where: Mapping[str, str | None] | None
+) -> pl.DataFrame:
+    """The rows of question `retries`, with the `call_nos` of each."""
+    return run_question(
+        ledger.connection,
+        question_named("retries"),
+        since=window.since,
+        until=window.until,
+        **known_values(where, OPERATION_FILTERS, "retries"),
+    )

@@ -71,6 +71,11 @@ def refusing_wrong_questions() -> Iterator[None]:
 def print_answer(answer: Answer, output_format: Format, title: str | None = None) -> None:
     """The cells on stdout, the notes on stderr, and that a table rounds its numbers."""
     write_frame(answer.frame, output_format, title)
+    print_notes(answer, output_format)
+
+
+def print_notes(answer: Answer, output_format: Format) -> None:
+    """The notes on stderr, and that a table rounds its numbers."""
     for note in answer.notes:
         click.echo(note, err=True)
     if output_format == "table" and any(

@@ -59,6 +59,10 @@ COMMANDS: dict[str, CommandEntry] = {
     "explain": CommandEntry(
         target="gpuledger.explain:explain", summary="Say which letter moved between two months."
     ),
+    "levers": CommandEntry(
+        target="gpuledger.levers:levers",
+        summary="Say what can be done about the bill, and what it would save.",
+    ),
     "trace": CommandEntry(
         target="gpuledger.trace:trace", summary="Draw one trace with its phases and its money."
     ),

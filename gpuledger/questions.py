@@ -41,6 +41,7 @@ COMMANDS = {
     "anomalies": "gpuledger ask anomalies --by COLUMN",
     "forecast": "gpuledger ask forecast --by COLUMN",
     "explain": "gpuledger explain --from PERIOD --to PERIOD",
+    "levers": "gpuledger levers",
     "trace": "gpuledger trace ID",
     "traces": "gpuledger dashboard",
 }
@@ -59,6 +60,10 @@ PARTS = {
     "extent_by_origin": "gpuledger ask law --by COLUMN",
     "identities": "gpuledger trace ID",
     "known_hashes": "gpuledger ask duplicates",
+    "charged_pieces": "gpuledger levers",
+    "served_calls": "gpuledger levers",
+    "token_costs": "gpuledger levers",
+    "told_facts": "gpuledger levers",
     "call_labels": "gpuledger ask duplicates",
     "repeated_costs": "gpuledger ask duplicates",
     "tool_totals": "gpuledger ask tool_repeats",

@@ -1,6 +1,7 @@
 -- name: loops
 -- question: Which agents went round in a loop, and what did they spend after that could be seen?
--- grain: a loop: steps of one trace that were all taken before, with no new step between them
+-- grain: a loop: steps of one trace that were all taken before, with no new step between them; this
+--   text also tells call_nos, which calls it spent
 -- unit: run_count, repeat_count in steps; tool_s in s; GPU-seconds, cost in currency, instants in
 --   nanoseconds since 1970
 -- params: $since and $until in nanoseconds since 1970, half-open, of the loop's first step, may be
@@ -278,7 +279,8 @@ wasted as (
         sum(coalesce(s.gpu_cost, t.token_cost)) as cost,
         min(coalesce(s.currency, t.currency)) as currency,
         count(distinct coalesce(s.currency, t.currency)) as currency_count,
-        count(*) - count(coalesce(s.gpu_cost, t.token_cost)) as unpriced_call_count
+        count(*) - count(coalesce(s.gpu_cost, t.token_cost)) as unpriced_call_count,
+        array_agg(c.call_no order by c.call_no) as call_nos
     from claimed as c
     left join spent as s on c.call_no = s.call_no
     left join token_charges as t on c.call_no = t.call_no
@@ -309,7 +311,8 @@ select
     w.gpu_seconds,
     case when w.currency_count = 1 then w.cost end as cost,
     case when w.currency_count = 1 then w.currency end as currency,
-    coalesce(w.unpriced_call_count, 0) as unpriced_call_count
+    coalesce(w.unpriced_call_count, 0) as unpriced_call_count,
+    w.call_nos
 from loops as l
 left join first_calls as f on l.scope_id = f.scope_id and f.call_rank = 1
 left join contexts as t

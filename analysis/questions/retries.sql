@@ -1,6 +1,7 @@
 -- name: retries
 -- question: What did attempts cost that had to be made again, and why had they to be?
--- grain: endpoint, team and model of an operation, and why an attempt of it was made again
+-- grain: endpoint, team and model of an operation, and why an attempt of it was made again; this
+--   text also tells call_nos, which attempts these are
 -- unit: counts in attempts and operations; attempt_s in s; tokens; GPU-seconds, cost in currency
 -- params: $since and $until in nanoseconds since 1970, half-open, of the operation's first
 --   arrival, may be null; $endpoint, $team and $model select one, null selects each
@@ -178,7 +179,8 @@ grouped as (
         sum(p.cost) as cost,
         min(p.currency) as currency,
         max(p.currency) as last_currency,
-        count(*) - count(p.cost) as unpriced_count
+        count(*) - count(p.cost) as unpriced_count,
+        array_agg(p.call_no order by p.call_no) as call_nos
     from paid as p
     group by p.endpoint, p.team, p.model, p.reason
 )
@@ -198,7 +200,8 @@ select
     g.gpu_seconds,
     case when g.currency = g.last_currency then g.cost end as cost,
     case when g.currency = g.last_currency then g.currency end as currency,
-    g.unpriced_count
+    g.unpriced_count,
+    g.call_nos
 from grouped as g
 order by
     g.gpu_seconds desc nulls last,

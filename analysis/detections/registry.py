@@ -1,0 +1,12 @@
+"""All detections, by number of the lever.
+
+Owns which lever has none: of it is said what it needs.
+"""
+
+from collections.abc import Mapping
+
+from analysis.detections import repeats
+from analysis.detections.detected import Detection
+
+DETECTIONS: Mapping[int, Detection] = {**repeats.DETECTIONS}
+"""By number; a lever that is not here cannot be judged from a ledger yet."""

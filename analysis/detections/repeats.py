@@ -1,0 +1,139 @@
+"""Levers 1 to 4, 8, 9 and 10: work that was done before.
+
+Owns their sentences. Refuses to save a call that may be answered otherwise each time.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from analysis.claims import whole_calls
+from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
+from analysis.duplicates import APART_REASON, duplicate_calls, saved_calls, waiting_calls
+from analysis.loops import LOOP_FILTERS, found_loops
+from analysis.operations import OPERATION_FILTERS
+from analysis.repetition import HOW_TO_KNOW
+from analysis.retries import TRUNCATION_NOTE, retried_attempts
+from analysis.tool_repeats import tool_repeats
+from analysis.ttl import DEFAULT_TTL_NS, ttl_text
+from analysis.wording import counted
+
+NOT_RUN = (
+    "the comparison by meaning takes minutes and is not run here: `gpuledger ask semantic_cache`"
+)
+NO_LATENCY_MONEY = "waiting time, no GPU time of the model"
+
+
+def _exact_cache(asked: Asked) -> Detected:
+    marked = duplicate_calls(asked.connection, asked.window, asked.where, DEFAULT_TTL_NS)
+    again = f"within {ttl_text(DEFAULT_TTL_NS)} of an answer to the same"
+    return _identical(asked, marked, again)
+
+
+def _coalescing(asked: Asked) -> Detected:
+    marked = waiting_calls(asked.connection, asked.window, asked.where)
+    return _identical(asked, marked, "while the same was in flight")
+
+
+def _identical(asked: Asked, marked: pl.DataFrame, when: str) -> Detected:
+    known = asked.hashes["calls"]
+    if not known.asked_count:
+        return unknown(f"needs prompts or their hashes: {HOW_TO_KNOW['calls']}")
+    claims = saved_calls(marked)
+    apart = int(marked["is_duplicate"].sum()) - claims.height
+    rest = f"counted apart {counted(apart, 'more call')}: {APART_REASON}" if apart else None
+    missing = joined(*known.notes("prompt"))
+    if claims.is_empty():
+        evidence = joined(f"no call that may be saved was sent {when}", rest)
+        return no(str(evidence), missing)
+    return yes(f"{_sent(claims.height)} {when}", claims, beside=rest, missing=missing)
+
+
+def _sent(count: int) -> str:
+    return f"{counted(count, 'call')} {'was' if count == 1 else 'were'} sent"
+
+
+def _retry_discipline(asked: Asked) -> Detected:
+    if not asked.told["attempt_count"]:
+        return unknown("needs attempts: one trace around them, or attempt and retry_of")
+    where = asked.where_among(OPERATION_FILTERS)
+    found = retried_attempts(asked.ledger, asked.window, where)
+    claims = whole_calls(found["call_nos"].explode())
+    if claims.is_empty():
+        return no("no attempt was made again")
+    by_reason = found.group_by("reason").agg(pl.col("attempt_count").sum()).sort("reason")
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.iter_rows())
+    is_cut = "truncation" in by_reason["reason"].to_list()
+    return yes(
+        f"{counted(claims.height, 'attempt')} in vain: {reasons}",
+        claims,
+        beside=TRUNCATION_NOTE if is_cut else None,
+    )
+
+
+def _loop_guard(asked: Asked) -> Detected:
+    tools = asked.hashes["tool runs"]
+    if not asked.told["scoped_count"]:
+        return unknown("needs traces or conversations around calls")
+    if not tools.asked_count and not asked.told["answer_count"]:
+        return unknown(f"needs runs of tools or hashes of answers: {HOW_TO_KNOW['tool runs']}")
+    where = asked.where_among(LOOP_FILTERS)
+    found = found_loops(asked.ledger, asked.window, where)
+    claims = whole_calls(found["call_nos"].explode())
+    missing = joined(*tools.notes("arguments"))
+    if claims.is_empty():
+        return no("no loop was found", missing)
+    repeats = int(found["repeat_count"].sum())
+    evidence = (
+        f"{counted(found.height, 'loop')} of {counted(repeats, 'repeated step')}: "
+        f"{counted(claims.height, 'call')} after they could be seen"
+    )
+    return yes(evidence, claims, missing=missing)
+
+
+def _semantic_cache(asked: Asked) -> Detected:
+    if not asked.told["text_count"]:
+        return unknown(
+            'needs texts: send prompts (gen_ai.input.messages), set content to "full", and ingest '
+            "again"
+        )
+    return unknown(NOT_RUN, f"texts of {counted(asked.told['text_count'], 'call')} are stored")
+
+
+def _retrieval_cache(asked: Asked) -> Detected:
+    return _repeated(asked, "retrieval", "retrievals")
+
+
+def _tool_cache(asked: Asked) -> Detected:
+    return _repeated(asked, "tool", "tool runs")
+
+
+def _repeated(asked: Asked, kind: str, rows: str) -> Detected:
+    known = asked.hashes[rows]
+    if not known.asked_count:
+        return unknown(f"needs {rows}: {HOW_TO_KNOW[rows]}")
+    found = tool_repeats(asked.ledger, window=asked.window, where={"kind": kind}).frame
+    missing = joined(*known.notes("query" if kind == "retrieval" else "arguments"))
+    sums = {name: int(found[name].sum()) for name in ("repeat_count", "changed_count")}
+    if not sums["repeat_count"]:
+        return no(f"no {kind} found the same again within {ttl_text(DEFAULT_TTL_NS)}", missing)
+    most = found.row(0, named=True)
+    evidence = (
+        f"{counted(sums['repeat_count'], kind + ' run')} of {known.row_count:,} found the same "
+        f"again within {ttl_text(DEFAULT_TTL_NS)}, {sums['changed_count']:,} found something "
+        f"else: {found['saved_s'].sum():,.1f} s of waiting, most of {most['name']}; "
+        f"{NO_LATENCY_MONEY}"
+    )
+    return yes(evidence, missing=missing)
+
+
+DETECTIONS: Mapping[int, Detection] = {
+    1: _exact_cache,
+    2: _coalescing,
+    3: _retry_discipline,
+    4: _loop_guard,
+    8: _semantic_cache,
+    9: _retrieval_cache,
+    10: _tool_cache,
+}
+"""By number of the lever."""
