@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpuledger.ask import LISTS, NAMES
+from gpuledger.asked import LISTS, NAMES
 
 CONFIGURATION = """
 currency = "USD"
@@ -143,7 +143,8 @@ def compare(folder: Path, names: Sequence[str]) -> None:
         print(
             f"{name}: {took.wall_s:.1f} s, {took.processor_s:.1f} processor s, "
             f"{took.processor_s / scan.processor_s:.1f} x the scan, "
-            f"{took.processor_s / sort.processor_s:.1f} x the sort, {took.peak_mib:,.0f} MiB{outcome}",
+            f"{took.processor_s / sort.processor_s:.1f} x the sort, "
+            f"{took.peak_mib:,.0f} MiB{outcome}",
             flush=True,
         )
 

@@ -5,13 +5,13 @@ traces for what a user can mend.
 """
 
 import difflib
-import importlib
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from gpuledger.asked import loaded
 from gpuledger.exits import ExitCode
 from ingest.errors import ConfigurationError, LedgerError
 
@@ -100,8 +100,7 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        module, attribute = entry.target.split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = loaded(entry.target)
         return command
 
     def resolve_command(

@@ -1,0 +1,55 @@
+"""Which questions can be asked by name, and where each is answered.
+
+Owns the list. Refuses to import an answer that is not asked: each is named as `module:function`.
+"""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+OF_CALLS = "analysis.columns:FILTER_COLUMNS"
+
+GROUPED: Mapping[str, str] = {
+    "law": "analysis.law:law",
+    "latency": "analysis.latency:latency",
+    "goodput": "analysis.goodput:goodput",
+    "length": "analysis.lengths:length",
+    "limits": "analysis.lengths:limits",
+    "finish_reasons": "analysis.lengths:finish_reasons",
+    "concentration": "analysis.lengths:concentration",
+    "prefix_cache": "analysis.prefix_cache:prefix_cache",
+    "response_cache": "analysis.response_cache:response_cache",
+    "anomalies": "analysis.anomalies:anomalies",
+    "forecast": "analysis.forecast:forecast",
+}
+"""Questions that are answered by group."""
+
+LISTS: Mapping[str, tuple[str, str]] = {
+    "rejects": ("analysis.rejects:rejects", "analysis.rejects:REJECT_FILTERS"),
+    "pairs": ("analysis.pairs:pairs", "analysis.pairs:PAIR_FILTERS"),
+    "operations": ("analysis.operations:operations", "analysis.operations:OPERATION_FILTERS"),
+    "tool_latency": ("analysis.tool_latency:tool_latency", "analysis.tool_latency:RUN_FILTERS"),
+    "loops": ("analysis.loops:loops", "analysis.loops:LOOP_FILTERS"),
+    "duplicates": ("analysis.duplicates:duplicates", OF_CALLS),
+    "in_flight": ("analysis.duplicates:in_flight", OF_CALLS),
+    "retries": ("analysis.retries:retries", "analysis.operations:OPERATION_FILTERS"),
+    "tool_repeats": ("analysis.tool_repeats:tool_repeats", "analysis.tool_repeats:TOOL_FILTERS"),
+}
+"""Questions that list rows, with what they may be filtered by."""
+
+POOLED: Mapping[str, tuple[str, str]] = {
+    "concurrency": ("analysis.concurrency:concurrency", "analysis.capacity.lanes:LANE_FILTERS"),
+    "context_limits": ("analysis.context_limits:context_limits", OF_CALLS),
+}
+"""Questions about pools, by replica or by a time, with what they may be filtered by."""
+
+CACHES = ("duplicates", "response_cache", "tool_repeats")
+"""Questions that ask for a cache, whose answers live for `--ttl`."""
+
+NAMES = (*GROUPED, "calls", *LISTS, *POOLED, "engine", "budget", "semantic_cache")
+
+
+def loaded(target: str) -> Any:
+    """What `target`, a `module:name`, stands for."""
+    module, name = target.split(":")
+    return getattr(importlib.import_module(module), name)
