@@ -39,15 +39,14 @@ class Groups:
 
         `values` are parameters of its own. Raises `NoDataError` where it has no row.
         """
-        rows = self.found(connection, name, **values)
+        rows = run_question(connection, question_named(name), **self.values(), **values)
         if rows.is_empty():
             raise no_calls(connection, self.asked, self.filters)
-        return rows
-
-    def found(self, connection: Connection, name: str, **values: Any) -> pl.DataFrame:
-        """As `rows_of`, and no row where nothing is found."""
-        rows = run_question(connection, question_named(name), **self.values(), **values)
         return self.labelled(rows)
+
+    def found(self, connection: Connection, name: str) -> pl.DataFrame:
+        """As `rows_of`, and no row where nothing is found; `cohorts` must not be empty."""
+        return self.labelled(run_question(connection, question_named(name), **self.values()))
 
     def values(self) -> dict[str, Any]:
         """What a question binds to find the calls and to number their groups, times, callers."""

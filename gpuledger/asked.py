@@ -13,6 +13,7 @@ GROUPED: Mapping[str, str] = {
     "law": "analysis.law:law",
     "latency": "analysis.latency:latency",
     "goodput": "analysis.goodput:goodput",
+    "critical_path": "analysis.critical_path:critical_path",
     "length": "analysis.lengths:length",
     "limits": "analysis.lengths:limits",
     "finish_reasons": "analysis.lengths:finish_reasons",

@@ -18,6 +18,7 @@ COMMANDS = {
     "calls": "gpuledger ask calls",
     "latency": "gpuledger ask latency --by COLUMN",
     "tool_latency": "gpuledger ask tool_latency",
+    "critical_path": "gpuledger ask critical_path --by COLUMN",
     "goodput": "gpuledger ask goodput --by COLUMN",
     "length": "gpuledger ask length --by COLUMN",
     "limits": "gpuledger ask limits --by COLUMN",
@@ -48,6 +49,9 @@ COMMANDS = {
 """Question to the command that asks it."""
 
 PARTS = {
+    "span_count": "gpuledger ask critical_path --by COLUMN",
+    "critical_path_calls": "gpuledger ask critical_path --by COLUMN",
+    "critical_path_runs": "gpuledger ask critical_path --by COLUMN",
     "calls_of_trace": "gpuledger trace ID",
     "engine_calls": "gpuledger ask engine",
     "engine_replicas": "gpuledger ask engine",
