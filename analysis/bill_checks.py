@@ -14,7 +14,7 @@ from analysis.answer import Answer
 from analysis.calendar import calendar_of, pieces_of
 from analysis.errors import NoDataError
 from analysis.finding import Finding, verdict
-from analysis.idle import provisioned_ps
+from analysis.idle_sums import provisioned_ps
 from analysis.law import law
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.money import gpu_cost, total

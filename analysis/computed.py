@@ -3,7 +3,7 @@
 Owns the list of them. Each is declared as `FACTS` in the module of its name, `analysis/NAME.py`.
 """
 
-from analysis import anomalies, budget, explain, forecast, levers
+from analysis import anomalies, budget, explain, forecast, idle, levers
 from analysis.facts import Facts
 
 COMPUTED: tuple[Facts, ...] = (
@@ -12,5 +12,6 @@ COMPUTED: tuple[Facts, ...] = (
     explain.FACTS,
     forecast.FACTS,
     levers.FACTS,
+    idle.FACTS,
 )
-"""In the order of their names."""
+"""In any order."""

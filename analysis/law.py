@@ -11,7 +11,7 @@ from analysis.answer import Answer
 from analysis.columns import checked_groups
 from analysis.extent import bounded, no_calls
 from analysis.group_sums import group_sums
-from analysis.idle import idle_sums
+from analysis.idle_sums import idle_sums
 from analysis.law_notes import (
     conversion_notes,
     line_notes,

@@ -10,7 +10,7 @@ import polars as pl
 
 from analysis.extent import no_calls_text
 from analysis.group_sums import GroupSums
-from analysis.idle import TOLERATED_PS, unconfigured_pools
+from analysis.idle_sums import TOLERATED_PS, unconfigured_pools
 from analysis.letters import PICOSECONDS_PER_S, Sums
 from analysis.lines import IdleSums, Line, is_replayed
 from analysis.money import money_text, total_of

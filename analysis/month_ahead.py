@@ -15,7 +15,7 @@ import numpy as np
 
 from analysis.calendar import pieces_of
 from analysis.daily_usage import DailyUsage, UsageKey
-from analysis.idle import provisioned_ps
+from analysis.idle_sums import provisioned_ps
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.money import gpu_cost
 from analysis.resampling import (

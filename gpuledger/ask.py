@@ -47,6 +47,7 @@ Prepared = Callable[[Ledger], Answer]
 @click.option(
     "--ttl", default=DEFAULT_TTL, show_default=True, help=f"{', '.join(CACHES)}: life of an answer."
 )
+@click.option("--policy", default="own", show_default=True, help="idle: own, proportional or peak.")
 @ledger_option
 @config_option
 @format_option
@@ -111,6 +112,18 @@ def _asked_engine(_: Configuration, window: Window, asked: Words) -> Prepared:
     return lambda ledger: engine(ledger, by=times, window=window, where=where)
 
 
+def _asked_idle(configuration: Configuration, window: Window, asked: Words) -> Prepared:
+    idle, columns = loaded("analysis.idle:idle"), loaded("analysis.idle:IDLE_FILTERS")
+    where, by, policy = (
+        parsed_filters(asked["where"], columns),
+        _given("by", asked),
+        asked["policy"],
+    )
+    return lambda ledger: idle(
+        ledger, configuration, by=by, window=window, where=where, policy=policy
+    )
+
+
 def _asked_semantic_cache(_: Configuration, window: Window, asked: Words) -> Prepared:
     semantic_cache = loaded("analysis.semantic_cache:semantic_cache")
     where, grain, limit = parsed_filters(asked["where"]), ",".join(asked["by"]), asked["limit"]
@@ -138,6 +151,7 @@ OWN: Mapping[str, Callable[[Configuration, Window, Words], Prepared]] = {
     "calls": _asked_calls,
     "engine": _asked_engine,
     "budget": _asked_budget,
+    "idle": _asked_idle,
     "semantic_cache": _asked_semantic_cache,
 }
 """Questions whose words are read in a way of their own."""

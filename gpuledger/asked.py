@@ -47,7 +47,7 @@ POOLED: Mapping[str, tuple[str, str]] = {
 CACHES = ("duplicates", "response_cache", "tool_repeats")
 """Questions that ask for a cache, whose answers live for `--ttl`."""
 
-NAMES = (*GROUPED, "calls", *LISTS, *POOLED, "engine", "budget", "semantic_cache")
+NAMES = (*GROUPED, "calls", *LISTS, *POOLED, "engine", "budget", "idle", "semantic_cache")
 
 
 def loaded(target: str) -> Any:
