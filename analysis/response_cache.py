@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.duplicates import APART_REASON, TOLD_NOTE, duplicate_calls
+from analysis.duplicates import APART_REASON, TOLD_NOTE, duplicate_calls, saved_calls
 from analysis.groups import Groups, groups_of
 from analysis.repetition import known_hashes, spent_text
 from analysis.ttl import DEFAULT_TTL_NS, ttl_text
@@ -51,15 +51,8 @@ def response_cache_claims(
     where: Mapping[str, str | None] | None = None,
     ttl_ns: int = DEFAULT_TTL_NS,
 ) -> pl.DataFrame:
-    """The calls that a cache would have answered: `call_no`, all of prefill and of decode."""
-    hits = duplicate_calls(ledger.connection, window, where, ttl_ns).filter(
-        "is_duplicate", _IS_SAVED
-    )
-    return hits.select(
-        pl.col("call_no").cast(pl.Int64),
-        prefill_ratio=pl.lit(1.0),
-        decode_ratio=pl.lit(1.0),
-    )
+    """The calls that a cache would have answered, whole."""
+    return saved_calls(duplicate_calls(ledger.connection, window, where, ttl_ns))
 
 
 def _rows(connection: Connection, groups: Groups, ttl_ns: int) -> pl.DataFrame:

@@ -25,7 +25,7 @@ def log_line(tried: Tried, served: Served) -> str:
     if tried.flaw == "first token after end":
         first_token_at = served.ended_at + SECOND_NS
     row: dict[str, Any] = {
-        "call_id": f"digest-{tried.call_id}",
+        "call_id": tried.told_id,
         "service": endpoint.service,
         "endpoint": endpoint.route,
         "team": endpoint.team,

@@ -43,6 +43,9 @@ RESOURCES: dict[str, tuple[tuple[str, Value], ...]] = {
     ),
 }
 
+MOST_CHARACTERS = 4_000
+"""The exporter of `knowledge` cuts longer attributes (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)."""
+
 FAILURES = {
     "error": ("APIConnectionError", "Connection reset by peer"),
     "timeout": ("APITimeoutError", "Request timed out."),
@@ -136,9 +139,10 @@ def _genai_136(exchange: Exchange, tried: Tried) -> dict[str, Value]:
         "gen_ai.request.max_tokens": endpoint.max_output_tokens,
         "gen_ai.request.temperature": endpoint.temperature,
     }
-    if attempt.step.message is not None:
-        found["gen_ai.prompt.0.role"] = "user"
-        found["gen_ai.prompt.0.content"] = attempt.step.message
+    said = [("system", attempt.step.system), ("user", attempt.step.message)]
+    for number, (role, text) in enumerate((role, text) for role, text in said if text is not None):
+        found[f"gen_ai.prompt.{number}.role"] = role
+        found[f"gen_ai.prompt.{number}.content"] = text[:MOST_CHARACTERS]
     if attempt.outcome != "ok":
         return found | {"error.type": FAILURES[attempt.outcome][0]}
     return found | {

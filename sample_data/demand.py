@@ -164,6 +164,7 @@ def _answer(random: Random, question: int, arrived_at: int) -> Step:
         + timestamp_tokens,
         output_tokens=length(random, shape["output_median_tokens"], 0.4, 1_024),
         shared_tokens=shape["prefix_tokens"] if has_prefix else 0,
+        system=texts.handbook_rules() if has_prefix else texts.rules_after_the_time(arrived_at),
         message=text,
         retrieval=Retrieval(
             query=text, chunks=tuple(chunks), duration_s=round(random.uniform(0.03, 0.14), 3)

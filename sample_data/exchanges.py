@@ -38,6 +38,12 @@ class Tried:
     flaw: Flaw | None = None
 
     @property
+    def told_id(self) -> str:
+        """The id of this call in the telemetry: of its client's span, or of its line in the log."""
+        is_logged = self.attempt.request.endpoint == DIGEST
+        return f"digest-{self.call_id}" if is_logged else self.span_id
+
+    @property
     def engine_view(self) -> Served | None:
         """What the engine told the collector or the batch log; None where nobody was told."""
         served, endpoint = self.attempt.served, self.attempt.request.endpoint
@@ -45,6 +51,20 @@ class Tried:
             return served
         is_traced = endpoint != RAG or served.arrived_at >= RAG_ENGINE_TRACING
         return served if is_traced else None
+
+    @property
+    def arrived_at(self) -> int:
+        """When the engine had it, or the client sent it where no engine told."""
+        view = self.engine_view
+        return self.attempt.sent_at if view is None else view.arrived_at
+
+    @property
+    def answered_at(self) -> int | None:
+        """When it was answered, by the engine or else the client; None where it failed."""
+        if self.attempt.outcome != "ok":
+            return None
+        view = self.engine_view
+        return self.attempt.received_at if view is None else view.ended_at
 
     @property
     def replica(self) -> str | None:

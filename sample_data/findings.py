@@ -45,7 +45,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One call as a reader must find it."""
+    """One call as a reader must find it; `call_id` is the one of the telemetry."""
 
     endpoint: str
     team: str
@@ -58,7 +58,9 @@ class Finding:
     times: Times
     tokens: Tokens
     token_cost: Decimal | None
-    message: str | None
+    call_id: str
+    arrived_at: int
+    prompt: tuple[str | None, str] | None
     attempt_no: int
 
 
@@ -87,7 +89,9 @@ def _finding(exchange: Exchange, tried: Tried) -> Finding:
         times=_times(tried),
         tokens=tokens,
         token_cost=_token_cost(model, tokens) if endpoint.pool is None else None,
-        message=attempt.step.message,
+        call_id=tried.told_id,
+        arrived_at=tried.arrived_at,
+        prompt=attempt.step.prompt,
         attempt_no=attempt.attempt_no,
     )
 

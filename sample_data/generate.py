@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sample_data import company, totals
+from sample_data import company, totals, waste
 from sample_data.deliveries import Delivered, deliveries
 from sample_data.demand import all_visits
 from sample_data.exchanges import exchanges
@@ -45,6 +45,9 @@ def generate(out: Path) -> None:
         },
         "deliveries": _delivered(files),
         "totals": totals.overall(found, served),
+        "waste": waste.write(out, waste.waste(served, charged)),
+        "volatile_prefixes": waste.volatile_prefixes(),
+        "hit_rate_case": waste.hit_rate_case(served, found, charged),
         "months": totals.by_month(found, charged),
     }
     (out / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")

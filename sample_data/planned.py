@@ -33,7 +33,8 @@ class Step:
     """One model call as planned.
 
     `shared_tokens` lead every prompt of the endpoint; `thread_tokens` lead this conversation's
-    prompt and were seen by the replica that served the call before.
+    prompt and were seen by the replica that served the call before. `system` and `message` are
+    the texts that telemetry may tell of the prompt.
     """
 
     input_tokens: int
@@ -41,10 +42,16 @@ class Step:
     reasoning_tokens: int = 0
     shared_tokens: int = 0
     thread_tokens: int = 0
+    system: str | None = None
     message: str | None = None
     tool: ToolUse | None = None
     retrieval: Retrieval | None = None
     failure: Literal["broken", "refused"] | None = None
+
+    @property
+    def prompt(self) -> tuple[str | None, str] | None:
+        """The texts of the prompt; None where the telemetry tells none."""
+        return None if self.message is None else (self.system, self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

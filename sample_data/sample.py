@@ -18,6 +18,11 @@ def sample_configuration_path() -> Path:
     return Path(str(files("sample_data"))) / "gpuledger.toml"
 
 
+def sample_waste_path() -> Path:
+    """What can be saved in the sample, call by call, as JSON in gzip."""
+    return Path(str(files("sample_data"))) / "waste.json.gz"
+
+
 def sample_manifest_path() -> Path:
     """The totals that a reader of the sample must find."""
     return Path(str(files("sample_data"))) / "manifest.json"

@@ -1,11 +1,15 @@
-"""The few short texts that the telemetry carries: questions, tickets, contracts, tool arguments.
+"""The few texts that the telemetry carries: rules, questions, tickets, contracts, tool arguments.
 
 Owns wording. Refuses names of people.
 """
 
 import json
+from datetime import datetime
+from functools import cache
 from random import Random
+from zoneinfo import ZoneInfo
 
+from sample_data import company
 from sample_data.planned import ToolUse
 
 ACTIONS = (
@@ -18,12 +22,32 @@ OBJECTS = (
     "an expense claim", "a warranty", "a data export", "a service contract", "a price list",
     "an approval rule", "a shipment", "a refund", "a training booking", "a test account",
 )  # fmt: skip
+PLACES = ("the start page", "the settings", "the archive", "the help desk")
 TOOLS = ("search_tickets", "get_order", "get_invoice", "list_shipments")
 
 
 def question(number: int) -> str:
     """The question with this number, 0 to 299."""
     return f"How do I {ACTIONS[number % 15]} {OBJECTS[number // 15]}?"
+
+
+@cache
+def handbook_rules() -> str:
+    """The head of the instructions that every question about the handbook is sent with."""
+    rules = [
+        f"{number}. Who wants to {ACTIONS[number * 4 % 15]} {OBJECTS[number % 20]} begins at "
+        f"{PLACES[number % 4]}, step {number % 7 + 1} of chapter {number + 2}; name the form "
+        f"H-{number * 37 % 400 + 100} and its term of {number * 11 % 26 + 2} working days."
+        for number in range(1, 41)
+    ]
+    return "\n".join(("Answer from the passages of the handbook, by these rules.", *rules))
+
+
+def rules_after_the_time(instant: int) -> str:
+    """The same instructions behind a line that tells the time, `instant`, to the millisecond."""
+    whole_s, rest_ns = divmod(instant, company.SECOND_NS)
+    local = datetime.fromtimestamp(whole_s, tz=ZoneInfo(company.ZONE))
+    return f"{local:%H:%M:%S}.{rest_ns // 1_000_000:03d}, {local:%Y-%m-%d}\n{handbook_rules()}"
 
 
 def chat_message(random: Random, *, is_faq: bool) -> str:

@@ -196,11 +196,11 @@ def _by(found: Sequence[Finding], key: Callable[[Finding], str]) -> dict[str, An
 def _prompts(found: Sequence[Finding]) -> dict[str, Any]:
     """Answered calls that carry a text, and how many different texts there are."""
     answer = {}
-    for endpoint in sorted({one.endpoint for one in found if one.message is not None}):
+    for endpoint in sorted({one.endpoint for one in found if one.prompt is not None}):
         mine = [
-            one.message
+            one.prompt
             for one in found
-            if one.endpoint == endpoint and one.message is not None and one.status == "ok"
+            if one.endpoint == endpoint and one.prompt is not None and one.status == "ok"
         ]
         answer[endpoint] = {"calls": len(mine), "distinct": len(set(mine))}
     return answer

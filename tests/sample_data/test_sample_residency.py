@@ -58,7 +58,9 @@ def call(
         ),
         tokens=NOTHING,
         token_cost=None,
-        message=None,
+        call_id=name,
+        arrived_at=started_at,
+        prompt=None,
         attempt_no=1,
     )
 
