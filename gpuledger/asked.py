@@ -41,6 +41,7 @@ LISTS: Mapping[str, tuple[str, str]] = {
 POOLED: Mapping[str, tuple[str, str]] = {
     "concurrency": ("analysis.concurrency:concurrency", "analysis.capacity.lanes:LANE_FILTERS"),
     "context_limits": ("analysis.context_limits:context_limits", OF_CALLS),
+    "bursts": ("analysis.bursts:bursts", OF_CALLS),
 }
 """Questions about pools, by replica or by a time, with what they may be filtered by."""
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "response_cache": "gpuledger ask response_cache --by COLUMN",
     "concurrency": "gpuledger ask concurrency",
     "context_limits": "gpuledger ask context_limits",
+    "bursts": "gpuledger ask bursts",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",
