@@ -61,11 +61,11 @@ def levers(
             )
     connection, filters = ledger.connection, selected(where)
     asked_window = window or Window(timezone=configuration.timezone)
-    bill = read_bill(connection, asked_window, filters)
-    if not bill.is_served.any():
-        raise no_calls(connection, asked_window, filters)
     asked = Asked(ledger=ledger, configuration=configuration, window=asked_window, filters=filters)
+    if not asked.told["call_count"]:
+        raise no_calls(connection, asked_window, filters)
     detected = [(lever, _detected(lever, asked)) for lever in levers_known()]
+    bill = read_bill(connection, asked_window, filters, configuration)
     pricing = Pricing(rates=rates_in(connection), cohorts=read_cohorts(connection, filters))
     plan, whole = planned(bill, detected, pricing), pricing.worth(bill.total())
     frame = lines_of(plan, whole)

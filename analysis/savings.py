@@ -4,7 +4,7 @@ Owns what a claim is worth, in whole picoseconds and billionths of money. Refuse
 claim on a part of a call whose price does not tell that part is counted as unpriced.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.charging.pools import rates_in
+from ingest.charging.token_prices import PRICE_WINDOWS, register_price_windows
+from ingest.config import Configuration
 from ingest.ledger import Connection
 
 Whole = npt.NDArray[np.int64]
@@ -23,6 +25,9 @@ Flags = npt.NDArray[np.bool_]
 
 NO_CLAIM = -1
 SUM = pl.Decimal(38, 0)
+NO_PARTS = pl.DataFrame(
+    schema=dict.fromkeys(("call_no", "input_billionths", "output_billionths"), pl.Int64)
+)
 
 Label = tuple[int, int | str]
 """A cohort, and a rate or a currency."""
@@ -142,8 +147,17 @@ class Bill:
         )
 
 
-def read_bill(connection: Connection, window: Window, filters: Filters) -> Bill:
-    """The calls that `filters` select and that began service in `window`, with their charges."""
+def read_bill(
+    connection: Connection,
+    window: Window,
+    filters: Filters,
+    configuration: Configuration | None = None,
+) -> Bill:
+    """The calls that `filters` select and that began service in `window`, with their charges.
+
+    With a `configuration` what tokens cost is told apart by phase, at its prices; without, a call
+    that is priced by the token can be claimed only whole.
+    """
     cohort_ids = read_cohorts(connection, filters)["cohort_id"].to_list()
     served = run_question(
         connection,
@@ -154,12 +168,26 @@ def read_bill(connection: Connection, window: Window, filters: Filters) -> Bill:
         **caller_values(filters),
     )
     rates = {rate.rate_id for rate in rates_in(connection) if rate.price_per_gpu_hour is not None}
+    costs = run_question(connection, question_named("token_costs"), cohort_ids=cohort_ids)
+    parts = NO_PARTS
+    if configuration is not None and not costs.is_empty():
+        parts = _parts_of_calls(connection, configuration, cohort_ids)
     return bill_of(
         served["call_no"].to_numpy(),
         run_question(connection, question_named("charged_pieces"), cohort_ids=cohort_ids),
-        run_question(connection, question_named("token_costs"), cohort_ids=cohort_ids),
+        costs.join(parts, on="call_no", how="left"),
         priced_rates=rates,
     )
+
+
+def _parts_of_calls(
+    connection: Connection, configuration: Configuration, cohort_ids: Sequence[int]
+) -> pl.DataFrame:
+    register_price_windows(connection, configuration)
+    try:
+        return run_question(connection, question_named("token_parts"), cohort_ids=cohort_ids)
+    finally:
+        connection.unregister(PRICE_WINDOWS)
 
 
 def bill_of(

@@ -69,6 +69,7 @@ PARTS = {
     "charged_pieces": "gpuledger levers",
     "served_calls": "gpuledger levers",
     "token_costs": "gpuledger levers",
+    "token_parts": "gpuledger levers",
     "told_facts": "gpuledger levers",
     "call_labels": "gpuledger ask duplicates",
     "repeated_costs": "gpuledger ask duplicates",

@@ -13,8 +13,6 @@ select
     t.call_no,
     t.cohort_id,
     t.currency,
-    cast(t.token_cost * 1000000000 as bigint) as cost_billionths,
-    cast(null as bigint) as input_billionths,
-    cast(null as bigint) as output_billionths
+    cast(t.token_cost * 1000000000 as bigint) as cost_billionths
 from token_charges as t
 inner join cohort_choice as k on t.cohort_id = k.cohort_id

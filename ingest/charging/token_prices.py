@@ -32,6 +32,7 @@ from ingest.config import Configuration, TokenPrice, instant_ns
 from ingest.ledger import Connection
 
 CONFIGURATION_SOURCE = "configuration"
+PRICE_WINDOWS = "price_windows"
 PRICE = pa.decimal128(22, 16)
 """Money for one token: a price per million tokens with ten digits behind the point."""
 PRICE_STEP = Decimal("1e-16")
@@ -68,13 +69,7 @@ class RentedModel:
 
 def price_stale_days(connection: Connection, configuration: Configuration) -> int:
     """How many calls got a cost on the days that are stale; those days are then no more stale."""
-    connection.execute(statement("rented_cohorts"))
-    windows = [
-        _window_row(model.model_no, window)
-        for model in _rented_models(connection)
-        for window in price_windows(model, configuration.token_prices, configuration.currency)
-    ]
-    _register(connection, "price_windows", windows, WINDOW_COLUMNS)
+    register_price_windows(connection, configuration)
     _register(connection, "exchange", exchange_rows(configuration), EXCHANGE_COLUMNS)
     _register(
         connection, "plan_stretches", _stretch_rows(connection, configuration), STRETCH_COLUMNS
@@ -88,9 +83,24 @@ def price_stale_days(connection: Connection, configuration: Configuration) -> in
     if configuration.plans:
         connection.execute(statement("token_charges_spread"))
     connection.execute(statement("token_partitions_settle"))
-    for name in ("plan_cohorts", "plan_stretches", "exchange", "price_windows"):
+    for name in ("plan_cohorts", "plan_stretches", "exchange", PRICE_WINDOWS):
         connection.unregister(name)
     return int(priced)
+
+
+def register_price_windows(connection: Connection, configuration: Configuration) -> None:
+    """Make the tables `rented_cohorts` and `price_windows`: prices of each model over time.
+
+    They are those of the configuration and of today's catalogue. Whoever asks unregisters
+    `price_windows`.
+    """
+    connection.execute(statement("rented_cohorts"))
+    windows = [
+        _window_row(model.model_no, window)
+        for model in _rented_models(connection)
+        for window in price_windows(model, configuration.token_prices, configuration.currency)
+    ]
+    _register(connection, PRICE_WINDOWS, windows, WINDOW_COLUMNS)
 
 
 def _stretch_rows(connection: Connection, configuration: Configuration) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from analysis.answer import Answer
+from analysis.claims import CLAIM_SCHEMA
 from analysis.detections.known import levers_known, tiers_known
 from analysis.duplicates import duplicates, in_flight, in_flight_claims
 from analysis.errors import NoDataError, WrongQuestionError
@@ -157,6 +158,32 @@ def test_calls_priced_by_the_token_save_money_and_no_gpu_seconds(ledger_of: Any)
     assert line["bill_ratio"] == pytest.approx(2 / 3)
     assert line["busy_ratio"] is None
     assert line["evidence"].endswith("an answer to the same: 0.040000 EUR, all of it at /ask")
+
+
+def parts_of(ledger_of: Any, configuration: Configuration, **columns: Any) -> tuple[int, ...]:
+    """Billionths of half of the input, of half of the output, and of the whole call."""
+    ledger = ledger_of([rented_call(1, 0, **columns)], configuration)
+    bill = read_bill(ledger.connection, WINDOW, {"origin": "production"}, configuration)
+    found = [
+        bill.saving(bill.claimed(pl.DataFrame([(1, *ratios)], schema=CLAIM_SCHEMA, orient="row")))
+        for ratios in ((0.5, 0.0), (0.0, 0.5), (1.0, 1.0))
+    ]
+    return tuple(sum(one.billionths.values()) for one in found)
+
+
+def test_of_a_call_priced_by_the_token_a_part_is_its_tokens_times_their_price(
+    ledger_of: Any,
+) -> None:
+    rented = Configuration(token_prices=(PRICE,))
+    # 100 of input, 10 of output: a hundredth each; 50 read from a cache cost 0.005 beside them.
+    assert parts_of(ledger_of, rented) == (5_000_000, 5_000_000, 20_000_000)
+    cached = parts_of(ledger_of, rented, cache_read_tokens=50)
+    assert cached == (5_000_000, 5_000_000, 25_000_000)
+
+
+def test_a_cost_that_is_no_list_price_is_not_told_apart(ledger_of: Any) -> None:
+    reported = {"reported_cost": "0.5", "reported_currency": "EUR", "model": "unlisted"}
+    assert parts_of(ledger_of, Configuration(), **reported) == (0, 0, 500_000_000)
 
 
 def test_a_lever_has_a_line_for_each_currency(ledger_of: Any) -> None:

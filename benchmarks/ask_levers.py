@@ -1,0 +1,94 @@
+"""The levers over ten million calls: the union of claims, and the whole answer.
+
+The ledger is that of `ask_repetition`. The union is of ten claims on parts of every call, which is
+more than levers find; it stands beside DuckDB's own sums of the columns of charges. Then the whole
+of `gpuledger levers`, which is its detections for the most part, and the peak of memory.
+
+    python benchmarks/ask_levers.py [--calls N] [--repeats N]
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from ask_law import CONFIGURATION, scan, seconds
+from ask_repetition import SCAN_CHARGES, repeat
+from charge_ten_million import generate, peak_mib
+
+from analysis.levers import levers
+from analysis.savings import Bill, read_bill
+from analysis.selection import selected
+from analysis.union import Union
+from analysis.window import Window
+from ingest.ledger import open_for_reading
+
+WINDOW = Window()
+CLAIM_COUNT = 10
+
+
+def claims_on_all(bill: Bill, number: int) -> pl.DataFrame:
+    """Claims on a part of every call, other parts for another `number`."""
+    call_nos = np.flatnonzero(bill.is_served)
+    ratios = (call_nos * (number + 1) % 97) / 97
+    return pl.DataFrame(
+        {"call_no": call_nos, "prefill_ratio": ratios, "decode_ratio": ratios[::-1]}
+    )
+
+
+def union_of_all(bill: Bill) -> None:
+    """What `gpuledger levers` does with claims: each alone, then each given those before it."""
+    claimed = [bill.claimed(claims_on_all(bill, number)) for number in range(CLAIM_COUNT)]
+    for one in claimed:
+        bill.saving(one)
+    union = Union(bill)
+    for number, one in enumerate(claimed):
+        union.add(one, is_section=number % 3 == 0)
+
+
+def compare(path: Path, repeats: int) -> None:
+    """Print the medians of `repeats` pairs, after one that warms up."""
+    with open_for_reading(path, memory_limit=CONFIGURATION.memory_limit) as ledger:
+        connection = ledger.connection
+        pairs = []
+        for _ in range(repeats + 1):
+            scanned = seconds(lambda: scan(connection, SCAN_CHARGES))[0]
+            begin = time.perf_counter()
+            bill = read_bill(connection, WINDOW, selected(None))
+            read = time.perf_counter() - begin
+            united = seconds(lambda bill=bill: union_of_all(bill))[0]
+            del bill
+            pairs.append((scanned, read, united))
+        scanned, read, united = (
+            statistics.median(column) for column in zip(*pairs[1:], strict=True)
+        )
+        print(
+            f"bill: {read:.2f} s, {read / scanned:.1f} x a bare scan of the charges "
+            f"({scanned:.2f} s); {CLAIM_COUNT} claims on all calls, alone and as a union: "
+            f"{united:.2f} s",
+            flush=True,
+        )
+        print(f"peak memory: {peak_mib():,.0f} MiB", flush=True)
+        asked = seconds(lambda: levers(ledger, CONFIGURATION, window=WINDOW))
+        print(f"levers: {asked[0]:.2f} s, {asked[1]:.2f} s of processors", flush=True)
+    print(f"peak memory under a limit of {CONFIGURATION.memory_limit}: {peak_mib():,.0f} MiB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=10_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "benchmark.duckdb"
+        generate(path, arguments.calls)
+        repeat(path)
+        print(f"{arguments.calls:,} calls", flush=True)
+        compare(path, arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()
