@@ -4,13 +4,17 @@ Owns that order: those that apply by tier, the dearest of a tier first, then tho
 not known, then the others. Refuses to detect, and to print.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
 
 from analysis.detections.detected import Applies, Detected
 from analysis.detections.known import Lever
-from analysis.savings import Bill
+from analysis.savings import Bill, Saving
 from analysis.union import Union
 from analysis.worth import Pricing, Worth
 
@@ -31,32 +35,46 @@ class Planned:
 
 
 def planned(
-    bill: Bill, detected: Sequence[tuple[Lever, Detected]], pricing: Pricing
+    bill: Bill, detections: Iterable[tuple[Lever, Detected]], pricing: Pricing
 ) -> list[Planned]:
-    """All levers in the order of the plan."""
-    claimed = {
-        lever.number: bill.claimed(found.claims)
-        for lever, found in detected
-        if found.claims is not None and found.applies == "yes"
-    }
-    alone = {number: pricing.worth(bill.saving(one)) for number, one in claimed.items()}
-    by_money = len({currency for one in alone.values() for currency in one.by_currency}) == 1
-    union = Union(bill)
-    plan = []
-    for lever, found in sorted(
-        detected, key=lambda pair: _order(*pair, alone.get(pair[0].number), by_money=by_money)
-    ):
-        claim = claimed.pop(lever.number, None)
-        saving = None if claim is None else union.add(claim, is_section=bool(lever.section))
-        plan.append(
-            Planned(
-                lever=lever,
-                detected=found,
-                alone=alone.get(lever.number),
-                attributed=None if saving is None else pricing.worth(saving),
-            )
+    """All levers in the order of the plan.
+
+    Claims of one lever at a time are in memory: the others wait in files.
+    """
+    with TemporaryDirectory(prefix="gpuledger-") as folder:
+        detected, alone = [], {}
+        for lever, found in detections:
+            if found.claims is not None and found.applies == "yes":
+                claims = bill.served(found.claims)
+                claims.write_ipc(_file(folder, lever))
+                alone[lever.number] = pricing.worth(bill.saving(bill.claim(claims)))
+            detected.append((lever, replace(found, claims=None)))
+        by_money = len({currency for one in alone.values() for currency in one.by_currency}) == 1
+        detected.sort(key=lambda pair: _order(*pair, alone.get(pair[0].number), by_money=by_money))
+        union = Union(bill)
+        attributed = {
+            lever.number: pricing.worth(_added(union, bill, _file(folder, lever), lever))
+            for lever, _ in detected
+            if lever.number in alone
+        }
+    return [
+        Planned(
+            lever=lever,
+            detected=found,
+            alone=alone.get(lever.number),
+            attributed=attributed.get(lever.number),
         )
-    return plan
+        for lever, found in detected
+    ]
+
+
+def _file(folder: str, lever: Lever) -> Path:
+    return Path(folder) / f"{lever.number}.arrow"
+
+
+def _added(union: Union, bill: Bill, path: Path, lever: Lever) -> Saving:
+    claims = pl.read_ipc(path)
+    return union.add(bill.claim(claims), is_section=bool(lever.section))
 
 
 def _order(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.bill import read_bill
 from analysis.columns import nearest
 from analysis.detections.detected import Asked, Detected, unknown
 from analysis.detections.known import Lever, levers_known
@@ -18,7 +19,6 @@ from analysis.extent import bounded, no_calls
 from analysis.facts import Facts
 from analysis.lever_lines import lines_of, notes_of
 from analysis.lever_plan import RANKS, planned
-from analysis.savings import read_bill
 from analysis.selection import Filters, read_cohorts, selected
 from analysis.window import Window
 from analysis.worth import Pricing
@@ -64,10 +64,10 @@ def levers(
     asked = Asked(ledger=ledger, configuration=configuration, window=asked_window, filters=filters)
     if not asked.told["call_count"]:
         raise no_calls(connection, asked_window, filters)
-    detected = [(lever, _detected(lever, asked)) for lever in levers_known()]
     bill = read_bill(connection, asked_window, filters, configuration)
     pricing = Pricing(rates=rates_in(connection), cohorts=read_cohorts(connection, filters))
-    plan, whole = planned(bill, detected, pricing), pricing.worth(bill.total())
+    detections = ((lever, _detected(lever, asked)) for lever in levers_known())
+    plan, whole = planned(bill, detections, pricing), pricing.worth(bill.total())
     frame = lines_of(plan, whole)
     resolved = bounded(connection, asked_window, filters)
     return Answer(

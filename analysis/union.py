@@ -6,33 +6,30 @@ that of two the larger counts: what is stated is a lower bound of what both save
 same whatever the order; what each adds to it is not.
 """
 
-from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
-from analysis.savings import Amounts, Bill, Claimed, Part, Saving, Whole
+from analysis.savings import Amounts, Bill, Claim, Saving, Whole, summed
 
 
 class Union:
     """What claims save of a bill that those added before them did not."""
 
     def __init__(self, bill: Bill) -> None:
-        self._bill = bill
         self._charged = _Saved(bill.charged)
         self._priced = _Saved(bill.priced)
 
-    def add(self, claimed: Claimed, *, is_section: bool = False) -> Saving:
-        """What `claimed` saves beyond what is saved already.
+    def add(self, claim: Claim, *, is_section: bool = False) -> Saving:
+        """What `claim` saves beyond what is saved already.
 
         `is_section` says that it is on tokens of a section that no other claim on a section has.
         """
-        charged = self._charged.gained(claimed.charged, is_section=is_section)
-        priced = self._priced.gained(claimed.priced, is_section=is_section)
         return Saving(
-            call_count=claimed.call_count,
-            unpriced_call_count=claimed.unpriced_call_count,
-            gpu_ps=self._bill.charged.sums(claimed.charged.rows, charged),
-            billionths=self._bill.priced.sums(claimed.priced.rows, priced),
+            call_count=claim.call_count,
+            unpriced_call_count=claim.unpriced_call_count,
+            gpu_ps=self._charged.add(claim, is_section=is_section),
+            billionths=self._priced.add(claim, is_section=is_section),
         )
 
 
@@ -44,21 +41,21 @@ class _Saved:
         self._saved = {name: np.zeros_like(part) for name, part in amounts.parts.items()}
         self._in_sections: dict[str, Whole] = {}
 
-    def gained(self, claim: Part, *, is_section: bool) -> Mapping[str, Whole]:
-        found = {}
-        for name, claimed in claim.parts.items():
-            before = self._saved[name][claim.rows]
-            after = np.maximum(
-                before, self._section(name, claim.rows, claimed) if is_section else claimed
-            )
-            self._saved[name][claim.rows] = after
-            found[name] = after - before
-        return found
+    def add(self, claim: Claim, *, is_section: bool) -> dict[tuple[int, int | str], int]:
+        """What is gained, by label."""
+        return summed(self._amounts, claim, partial(self._gained, is_section))
 
-    def _section(self, name: str, rows: Whole, claimed: Whole) -> Whole:
+    def _gained(self, is_section: bool, phase: str, rows: Whole, claimed: Whole) -> Whole:
+        before = self._saved[phase][rows]
+        whole = self._with_sections(phase, rows, claimed) if is_section else claimed
+        after = np.maximum(before, whole)
+        self._saved[phase][rows] = after
+        return after - before
+
+    def _with_sections(self, phase: str, rows: Whole, claimed: Whole) -> Whole:
         """What all claims on sections save of `rows`, with this one."""
-        amounts = self._amounts.parts[name]
-        summed = self._in_sections.setdefault(name, np.zeros_like(amounts))
-        summed[rows] = np.minimum(summed[rows] + claimed, amounts[rows])
-        found: Whole = summed[rows]
+        amounts = self._amounts.parts[phase]
+        sums = self._in_sections.setdefault(phase, np.zeros_like(amounts))
+        sums[rows] = np.minimum(sums[rows] + claimed, amounts[rows])
+        found: Whole = sums[rows]
         return found

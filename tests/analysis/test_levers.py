@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from analysis.answer import Answer
+from analysis.bill import read_bill
 from analysis.claims import CLAIM_SCHEMA
 from analysis.detections.known import levers_known, tiers_known
 from analysis.duplicates import duplicates, in_flight, in_flight_claims
@@ -16,7 +17,6 @@ from analysis.levers import levers
 from analysis.loops import loops, loops_claims
 from analysis.response_cache import response_cache_claims
 from analysis.retries import retries, retries_claims
-from analysis.savings import read_bill
 from analysis.window import Window
 from ingest.config import Configuration, Pool, TokenPrice
 
@@ -165,7 +165,7 @@ def parts_of(ledger_of: Any, configuration: Configuration, **columns: Any) -> tu
     ledger = ledger_of([rented_call(1, 0, **columns)], configuration)
     bill = read_bill(ledger.connection, WINDOW, {"origin": "production"}, configuration)
     found = [
-        bill.saving(bill.claimed(pl.DataFrame([(1, *ratios)], schema=CLAIM_SCHEMA, orient="row")))
+        bill.saving(bill.claim(pl.DataFrame([(1, *ratios)], schema=CLAIM_SCHEMA, orient="row")))
         for ratios in ((0.5, 0.0), (0.0, 0.5), (1.0, 1.0))
     ]
     return tuple(sum(one.billionths.values()) for one in found)
@@ -245,7 +245,7 @@ def test_claims_come_to_what_the_question_says(
     ]
     ledger = ledger_of([*REPEATED, *looping], CONFIGURATION)
     bill = read_bill(ledger.connection, WINDOW, {"origin": "production"})
-    saving = bill.saving(bill.claimed(claims(ledger, window=WINDOW)))
+    saving = bill.saving(bill.claim(claims(ledger, window=WINDOW)))
     said = question(ledger, window=WINDOW).frame[column].sum()
     assert said > 0
     assert sum(saving.gpu_ps.values()) / 1e12 == pytest.approx(said, rel=1e-12)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.bill import bill_of
 from analysis.claims import CLAIM_SCHEMA, no_claims, whole_calls
-from analysis.savings import Bill, Saving, bill_of
+from analysis.savings import Bill, Saving
 from analysis.union import Union
 
 PIECES = {
@@ -49,14 +50,14 @@ def billionths(saving: Saving) -> int:
 
 def test_a_claim_is_its_share_of_each_piece_at_the_rate_of_that_piece() -> None:
     found = bill([(1, 1, 100, 900), (1, 2, 0, 1000), (2, 1, 50, 50)])
-    saving = found.saving(found.claimed(claims((1, 0.5, 0.1))))
+    saving = found.saving(found.claim(claims((1, 0.5, 0.1))))
     assert saving.gpu_ps == {(1, 1): 50 + 90, (1, 2): 100}
     assert (saving.call_count, saving.unpriced_call_count) == (1, 0)
 
 
 def test_a_call_that_is_not_of_the_bill_is_not_claimed() -> None:
     found = bill([(1, 1, 100, 900)], calls=1)
-    claimed = found.claimed(claims((1, 0.0, 0.0), (2, 1.0, 1.0), (99, 1.0, 1.0), (-1, 1.0, 1.0)))
+    claimed = found.claim(claims((1, 0.0, 0.0), (2, 1.0, 1.0), (99, 1.0, 1.0), (-1, 1.0, 1.0)))
     assert (claimed.call_count, gpu_ps(found.saving(claimed))) == (0, 0)
 
 
@@ -64,7 +65,7 @@ def test_a_whole_call_is_saved_once() -> None:
     found = bill([(1, 1, 100, 900), (2, 1, 10, 20)])
     union = Union(found)
     gains = [
-        gpu_ps(union.add(found.claimed(whole_calls(pl.Series(numbers)))))
+        gpu_ps(union.add(found.claim(whole_calls(pl.Series(numbers)))))
         for numbers in ([1], [1, 2], [2])
     ]
     assert gains == [1000, 30, 0]
@@ -73,7 +74,7 @@ def test_a_whole_call_is_saved_once() -> None:
 def test_of_two_claims_on_a_part_the_larger_counts() -> None:
     found = bill([(1, 1, 100, 0)])
     union = Union(found)
-    gains = [gpu_ps(union.add(found.claimed(claims((1, r, 0.0))))) for r in (0.3, 0.5, 0.4)]
+    gains = [gpu_ps(union.add(found.claim(claims((1, r, 0.0))))) for r in (0.3, 0.5, 0.4)]
     assert gains == [30, 20, 0]
 
 
@@ -81,7 +82,7 @@ def test_claims_on_sections_add_up_to_what_is_there() -> None:
     found = bill([(1, 1, 100, 0)])
     union = Union(found)
     gains = [
-        gpu_ps(union.add(found.claimed(claims((1, ratio, 0.0))), is_section=is_section))
+        gpu_ps(union.add(found.claim(claims((1, ratio, 0.0))), is_section=is_section))
         for ratio, is_section in ((0.5, False), (0.3, True), (0.4, True), (0.6, True))
     ]
     # 30 of the sections lie in the 50; then 70 are more than those, then 100 is all there is.
@@ -90,16 +91,16 @@ def test_claims_on_sections_add_up_to_what_is_there() -> None:
 
 def test_tokens_that_have_a_price_are_saved_at_that_price_and_the_rest_with_the_call() -> None:
     found = bill(costs=[(1, 1000, 600, 300), (2, 500, None, None)])
-    half = found.saving(found.claimed(claims((1, 0.5, 0.0), (2, 0.5, 0.0))))
+    half = found.saving(found.claim(claims((1, 0.5, 0.0), (2, 0.5, 0.0))))
     assert (billionths(half), half.unpriced_call_count) == (300, 1)
     union = Union(found)
-    union.add(found.claimed(claims((1, 0.5, 0.0))))
-    assert billionths(union.add(found.claimed(whole_calls(pl.Series([1, 2]))))) == 700 + 500
+    union.add(found.claim(claims((1, 0.5, 0.0))))
+    assert billionths(union.add(found.claim(whole_calls(pl.Series([1, 2]))))) == 700 + 500
 
 
 def test_gpu_seconds_without_a_price_are_counted_as_unpriced() -> None:
     found = bill([(1, 9, 10, 10), (2, 1, 10, 10)])
-    saving = found.saving(found.claimed(whole_calls(pl.Series([1, 2, 3]))))
+    saving = found.saving(found.claim(whole_calls(pl.Series([1, 2, 3]))))
     assert (gpu_ps(saving), saving.call_count, saving.unpriced_call_count) == (40, 3, 2)
 
 
@@ -107,12 +108,12 @@ def test_sums_are_exact_beyond_what_a_whole_number_of_64_bits_holds() -> None:
     most = 2**62
     found = bill([(n, 1, most, most - 1) for n in range(1, 9)])
     assert gpu_ps(found.total()) == 8 * (2 * most - 1)
-    assert gpu_ps(found.saving(found.claimed(whole_calls(pl.Series([1]))))) == 2 * most - 1
+    assert gpu_ps(found.saving(found.claim(whole_calls(pl.Series([1]))))) == 2 * most - 1
 
 
 def test_no_claim_saves_nothing() -> None:
     found = bill()
-    saving = Union(found).add(found.claimed(no_claims()))
+    saving = Union(found).add(found.claim(no_claims()))
     assert (saving.gpu_ps, saving.billionths, saving.call_count) == ({}, {}, 0)
 
 
@@ -141,7 +142,7 @@ def test_parts_add_up_to_a_union_that_no_order_changes_and_that_nothing_exceeds(
     pieces: list[tuple[int, ...]], costs: list[tuple[Any, ...]], levers: Any
 ) -> None:
     found = bill(pieces, costs)
-    claimed = [(found.claimed(one), is_section) for one, is_section in levers]
+    claimed = [(found.claim(one), is_section) for one, is_section in levers]
     alone = [found.saving(one) for one, _ in claimed]
     union, backwards = Union(found), Union(found)
     parts = [union.add(one, is_section=is_section) for one, is_section in claimed]
@@ -153,7 +154,7 @@ def test_parts_add_up_to_a_union_that_no_order_changes_and_that_nothing_exceeds(
         assert together >= max(map(amount, alone), default=0)
         for part, own in zip(parts, alone, strict=True):
             assert 0 <= amount(part) <= amount(own)
-    everything = found.claimed(whole_calls(pl.Series(range(1, 9))))
+    everything = found.claim(whole_calls(pl.Series(range(1, 9))))
     assert sum(map(gpu_ps, parts)) + gpu_ps(union.add(everything)) == gpu_ps(found.total())
 
 
@@ -162,6 +163,6 @@ def test_no_call_is_saved_beyond_its_charge(call_no: int) -> None:
     found = bill([(call_no, 1, 3, 7), (call_no, 2, 1, 1)])
     union = Union(found)
     for ratio in (0.4, 0.9, 1.0, 1.0):
-        union.add(found.claimed(claims((call_no, ratio, ratio))), is_section=True)
-    rest = union.add(found.claimed(whole_calls(pl.Series([call_no]))))
+        union.add(found.claim(claims((call_no, ratio, ratio))), is_section=True)
+    rest = union.add(found.claim(whole_calls(pl.Series([call_no]))))
     assert gpu_ps(rest) == 0
