@@ -126,6 +126,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     retention: dict[str, str] = {}
     count_sections: bool = True
     prefix_block_tokens: Annotated[int, msgspec.Meta(ge=0, le=2**16)] = 16
+    measure_answers: bool = True
     memory_limit: str = "4GB"
     pools: tuple[Pool, ...] = ()
     token_prices: tuple[TokenPrice, ...] = ()

@@ -139,6 +139,20 @@ class Call:
     prefix_block_tokens: int | None = None
     prompt_measures: PromptMeasures | None = None
 
+    answer_shape: str | None = None
+    answer_tokens: int | None = None
+    preamble_tokens: int | None = None
+    json_key_tokens: int | None = None
+    json_repeated_key_tokens: int | None = None
+    json_key_count: int | None = None
+    json_value_tokens: int | None = None
+    json_syntax_tokens: int | None = None
+    json_blank_tokens: int | None = None
+    trailing_tokens: int | None = None
+    restated_tokens: int | None = None
+    sentence_hashes: tuple[int, ...] | None = None
+    sentence_lengths: tuple[int, ...] | None = None
+
     reported_cost: Decimal | None = None
     reported_currency: str | None = None
 

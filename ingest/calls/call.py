@@ -31,7 +31,7 @@ from ingest.calls.timing import (
 from ingest.calls.tokens import Buckets
 from ingest.calls.usage import usage
 from ingest.calls.views import View, Views
-from ingest.counting.filling import RequestEnd, filled, section_columns
+from ingest.counting.filling import RequestEnd, filled, measure_columns, section_columns
 from ingest.counting.of_call import counts
 from ingest.records import Call
 
@@ -95,6 +95,7 @@ def call(views: Views, ended: Outcome, link: RetryLink | None, derivation: Deriv
         **times,
         **tokens.columns(),
         **section_columns(counted.asked),
+        **measure_columns(counted),
         **parameters,
         **_who_pays(views, derivation.columns),
         **_what_ran(views, derivation.columns),

@@ -25,7 +25,7 @@ from ingest.calls.views import View, Views
 from ingest.config import Configuration
 from ingest.records import Call, Span
 
-DERIVATION_VERSION = 6
+DERIVATION_VERSION = 7
 """Another number derives the calls of every ledger again, from the spans that it holds."""
 
 

@@ -13,6 +13,7 @@ from ingest.calls.aliases import alias_table
 from ingest.calls.grouping import Rule
 from ingest.calls.timing import INSTANTS, REPLAYED_TIMES
 from ingest.calls.tokens import Buckets
+from ingest.counting.measures import MEASURE_COLUMNS
 from ingest.records import Call
 
 _UNKNOWN_LENGTH = 2**63
@@ -34,7 +35,9 @@ _OUTERMOST = ("service", "model_requested", "attempt", "retry_of")
 _PLACE = ("trace_id", "span_id", "parent_span_id")
 _OWN = ("identity", "pairing", "origin", "scenario", "arm", *_PLACE)
 _TIMES = (*INSTANTS, "timing_source", "timing_quality", "replica", "operation")
-_SET_APART = frozenset((*_OWN, *_TIMES, *_TOKENS, *_ENDPOINT, *_OUTCOME, *_COST, *_PAYERS))
+_SET_APART = frozenset(
+    (*_OWN, *_TIMES, *_TOKENS, *_ENDPOINT, *_OUTCOME, *_COST, *MEASURE_COLUMNS, *_PAYERS)
+)
 
 
 def joined_call(views: Sequence[Call], rule: Rule) -> Call:
@@ -58,6 +61,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **_columns(failed or innermost, ("status", "error_type")),
         http_status=_first([failed or innermost, *inward_out], "http_status"),
         **_columns(_with(inward_out, "reported_cost"), _COST),
+        **_columns(_with(inward_out, "answer_shape"), MEASURE_COLUMNS),
         **(REPLAYED_TIMES if is_cache_hit else {}),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ingest.calls.content import Message
 from ingest.counting.encodings import Choice
+from ingest.counting.measures import Tokenised
 from ingest.counting.parts import parts_of
 from ingest.counting.prompts import AS_JSON, CUT, NO_TEXT, NOT_OWN, looks_cut
 from ingest.counting.token_ids import token_memory
@@ -15,24 +16,27 @@ from ingest.counting.token_ids import token_memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Tokens of all choices; None where no text of that kind was sent. Reasons as in `Counted`."""
+    """Tokens of all choices; None where no text of that kind was sent. Reasons as in `Counted`.
+
+    `texts` are what was tokenised.
+    """
 
     output_tokens: int | None
     reasoning_tokens: int | None
     reasons: tuple[str, ...]
+    texts: tuple[Tokenised, ...]
 
 
 def answer_of(messages: Sequence[Message], choice: Choice) -> Answer:
     """The count of `messages`, one for each choice; the token that ends one is not counted."""
-    parts = [part for message in messages for part in parts_of(message)]
-    texts = [part for part in parts if part is not None]
-    visible = reasoning = 0
-    for text in texts:
-        count = len(token_memory().ids(text.text, choice.encoding))
-        if text.kind == "reasoning":
-            reasoning += count
-        else:
-            visible += count
+    parts = [(number, part) for number, one in enumerate(messages) for part in parts_of(one)]
+    texts = tuple(
+        Tokenised(part.kind, number, part.text, token_memory().ids(part.text, choice.encoding))
+        for number, part in parts
+        if part is not None
+    )
+    reasoning = sum(len(text.ids) for text in texts if text.kind == "reasoning")
+    visible = sum(len(text.ids) for text in texts) - reasoning
     is_known = visible + reasoning > 0
     return Answer(
         output_tokens=visible + reasoning if is_known else None,
@@ -46,6 +50,7 @@ def answer_of(messages: Sequence[Message], choice: Choice) -> Answer:
                 is_reasoning_seen=reasoning > 0,
             )
         ),
+        texts=texts,
     )
 
 

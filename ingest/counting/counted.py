@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.calls.tokens import MAX_TOKENS
+from ingest.counting.measures import AnswerMeasures
 from ingest.prompt_measures import PromptMeasures
 from ingest.records import Json
 
@@ -25,7 +26,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `input_tokens` are those of the sections and `format_tokens`. The reasons say why a count is an
     estimate; a count without any is what the model counts. `prefix` holds the hashes in base64,
-    `measures` what was measured of the prompt besides.
+    `measures` what was measured of the prompt besides, `answer_measures` what was of the answer.
     """
 
     encoding: str
@@ -40,6 +41,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prefix: str | None = None
     prefix_block_tokens: Tokens | None = None
     measures: PromptMeasures | None = None
+    answer_measures: AnswerMeasures | None = None
 
     @property
     def has_prompt(self) -> bool:
@@ -70,6 +72,8 @@ def of_attribute(value: Json) -> Counted | None:
     try:
         found = msgspec.json.decode(value, type=Counted)
         found.prefix_hashes()
+        if found.answer_measures is not None:
+            found.answer_measures.columns()
     except (msgspec.MsgspecError, ValueError):
         return None
     return found

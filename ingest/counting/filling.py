@@ -60,6 +60,11 @@ def filled(found: Buckets, counted: Counts, ending: RequestEnd) -> Buckets:
     return replace(found, **filled_in, tokens_source=label, tokens_note=note)
 
 
+def measure_columns(counted: Counts) -> dict[str, Any]:
+    """The columns of an answer's measures."""
+    return {} if counted.measures is None else counted.measures.columns()
+
+
 def section_columns(asked: Counted | None) -> dict[str, Any]:
     """The columns of sections, hashes and measures; a section that nothing shows is not known."""
     if asked is None:

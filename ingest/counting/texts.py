@@ -21,6 +21,7 @@ from ingest.config import Configuration
 from ingest.counting.answers import Answer, answer_of
 from ingest.counting.counted import ATTRIBUTE, Counted, of_attribute, packed_hashes
 from ingest.counting.encodings import Choice, choice
+from ingest.counting.measures import measures_of, question_of
 from ingest.counting.notes import Notes
 from ingest.counting.parts import parts_of
 from ingest.counting.prefixes import joined, prefix_hashes
@@ -38,13 +39,15 @@ PLAIN_OPERATIONS = ("text_completion", "embeddings")
 class Wanted(NamedTuple):
     """The texts of one call and what they are wanted for.
 
-    `answer` is there where it is to be counted; `answered` gives it to be compared with the prompt.
+    An `answer` is measured, and counted where `is_output_missing`; `answered` gives it to be
+    compared with the prompt.
     """
 
     messages: Sequence[Message] | None
     tools: str | None
     ids: Ids | None
     answer: Sequence[Message] | None
+    is_output_missing: bool
     model: str | None
     is_chat: bool
     answered: Callable[[], Sequence[Message] | None]
@@ -64,13 +67,15 @@ def counted(
         or configuration.prefix_block_tokens > 0
         or not _reports(reading, "input_tokens")
     )
-    wants_answer = part.role == "model" and not _reports(reading, "output_tokens")
+    is_output_missing = part.role == "model" and not _reports(reading, "output_tokens")
+    wants_answer = part.role == "model" and (configuration.measure_answers or is_output_missing)
     messages = named_prompt(span, table) if wants_prompt else None
     wanted = Wanted(
         messages=countable(messages),
         tools=_tools(span, reading) if wants_prompt else None,
         ids=_ids(reading) if wants_prompt else None,
         answer=countable(completion(span, table)) if wants_answer else None,
+        is_output_missing=is_output_missing,
         model=_model(span, reading, table),
         is_chat=part.operation not in PLAIN_OPERATIONS,
         answered=lambda: countable(completion(span, table)),
@@ -97,7 +102,7 @@ def count(wanted: Wanted, configuration: Configuration) -> Counted | None:
         told |= {"input_tokens": len(wanted.ids), "format_tokens": 0, "input_reasons": ()}
         told["is_input_of_ids"] = True
     if wanted.answer is not None:
-        told |= _of_answer(answer_of(wanted.answer, chosen))
+        told |= _of_answer(answer_of(wanted.answer, chosen), wanted, chosen.encoding, configuration)
     if ids is not None:
         told |= _of_prefix(ids, space, configuration)
     return Counted(encoding=chosen.encoding, **told) if told else None
@@ -125,10 +130,20 @@ def _of_prompt(asked: Prompt, configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def _of_answer(answered: Answer) -> dict[str, Any]:
-    if answered.output_tokens is None:
-        return {}
-    return {
+def _of_answer(
+    answered: Answer, wanted: Wanted, encoding: str, configuration: Configuration
+) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    if configuration.measure_answers:
+        told["answer_measures"] = measures_of(
+            answered.texts,
+            encoding,
+            lambda: question_of(wanted.messages),
+            configuration.hash_key,
+        )
+    if answered.output_tokens is None or not wanted.is_output_missing:
+        return told
+    return told | {
         "output_tokens": answered.output_tokens,
         "reasoning_tokens": answered.reasoning_tokens,
         "output_reasons": answered.reasons,

@@ -54,10 +54,14 @@ PUBLISHED: Mapping[str, Published] = {
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """One encoding; `byte_counts[id]` is the length in bytes of the token `id`."""
+    """One encoding; `byte_counts[id]` is the length in bytes of the token `id`.
+
+    `blank_counts[id]` is how many of them are blanks before the first that is none.
+    """
 
     encoding: tiktoken.Encoding
     byte_counts: npt.NDArray[np.int64]
+    blank_counts: npt.NDArray[np.int64]
 
 
 @cache
@@ -71,11 +75,13 @@ def vocabulary(name: str) -> Vocabulary:
     pairs = (line.split() for line in lines if line)
     ranks = {b64decode(token): int(rank) for token, rank in pairs}
     byte_counts = np.zeros(max(ranks.values()) + 1, dtype=np.int64)
+    blank_counts = np.zeros_like(byte_counts)
     byte_counts[list(ranks.values())] = [len(token) for token in ranks]
+    blank_counts[list(ranks.values())] = [len(token) - len(token.lstrip()) for token in ranks]
     encoding = tiktoken.Encoding(
         name, pat_str=published.pattern, mergeable_ranks=ranks, special_tokens={}
     )
-    return Vocabulary(encoding, byte_counts)
+    return Vocabulary(encoding, byte_counts, blank_counts)
 
 
 def _file(name: str, digest: str) -> bytes:

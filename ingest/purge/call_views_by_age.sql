@@ -12,6 +12,7 @@ set
     output_hash = null,
     tools_hash = null,
     prefix_hashes = null,
+    sentence_hashes = null,
     stop = null,
     response_format = null,
     digest = 'purged'

@@ -16,6 +16,7 @@ import msgspec
 from ingest.calls.call import MAX_COST
 from ingest.calls.request import MAX_CHOICES
 from ingest.calls.timing import LATEST_AT
+from ingest.counting.measures import SHAPES
 from ingest.prompt_measures import PromptMeasures
 from ingest.readers.instants import held, instant_of_text, whole_instant
 from ingest.readers.record_fields import tokens, whole_number_or_none
@@ -34,11 +35,13 @@ _CHOICES = {
     "timing_quality": ("ok", "invalid", "unknown"),
     "tokens_source": ("reported", "counted", "estimated", "unknown"),
     "pairing": ("single", "ancestor", "response_id", "probable"),
+    "answer_shape": SHAPES,
 }
 
 _BOUNDS = {
     "attempt": (0, 2**31 - 1),
     "http_status": (100, 599),
+    "json_key_count": (0, 2**31 - 1),
     "max_tokens": (0, 2**31 - 1),
     "n_choices": (1, MAX_CHOICES),
     "prefix_block_tokens": (1, 2**31 - 1),

@@ -176,10 +176,9 @@ def _views(connection: Connection) -> list[Call]:
 
 def _call(columns: dict[str, object], row: dict[str, object]) -> Call:
     first = row["retry_of"]
-    hashes = row["prefix_hashes"]
     columns |= {
         "identity": f"{CALL_ID_PREFIX}{row['call_id']}",
         "retry_of": None if first is None else f"{CALL_ID_PREFIX}{first}",
-        "prefix_hashes": tuple(hashes) if isinstance(hashes, list) else None,
+        **{name: tuple(value) for name, value in columns.items() if isinstance(value, list)},
     }
     return Call(**columns)  # type: ignore[arg-type]  # the ledger's columns are those of a call

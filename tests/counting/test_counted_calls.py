@@ -356,17 +356,20 @@ def tokenised_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def test_nothing_is_tokenised_where_usage_is_reported_and_no_section_is_asked_for(
+def test_nothing_is_tokenised_where_usage_is_reported_and_nothing_else_is_asked_for(
     tokenised_texts: list[str],
 ) -> None:
     usage = {"gen_ai.usage.input_tokens": 1000, "gen_ai.usage.output_tokens": 200}
-    one_call(span({**TALK, **usage}), count_sections=False, prefix_block_tokens=0)
+    unwanted = {"count_sections": False, "prefix_block_tokens": 0, "measure_answers": False}
+    one_call(span({**TALK, **usage}), **unwanted)
     assert tokenised_texts == []
 
 
-def test_no_answer_is_tokenised_where_its_usage_is_reported(tokenised_texts: list[str]) -> None:
+def test_no_answer_is_tokenised_where_its_usage_is_reported_and_it_is_not_measured(
+    tokenised_texts: list[str],
+) -> None:
     usage = {"gen_ai.usage.input_tokens": 1000, "gen_ai.usage.output_tokens": 200}
-    one_call(span({**TALK, **usage}))
+    one_call(span({**TALK, **usage}), measure_answers=False)
     assert "Where is Paris?" in tokenised_texts
     assert "Paris is in France." not in tokenised_texts
 

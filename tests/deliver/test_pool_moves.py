@@ -198,7 +198,12 @@ AS_VERSION_1 = """
 insert into deliveries by name select * exclude (ignored_count) from made.deliveries;
 insert into cohorts by name select * exclude (pool_from, pool_until) from made.cohorts;
 insert into call_rows by name
-select * exclude (input_tokens, output_tokens, response_id, tools_hash, is_cache_hit)
+select * exclude (
+    input_tokens, output_tokens, response_id, tools_hash, is_cache_hit, answer_shape, answer_tokens,
+    preamble_tokens, json_key_tokens, json_repeated_key_tokens, json_key_count, json_value_tokens,
+    json_syntax_tokens, json_blank_tokens, trailing_tokens, restated_tokens, sentence_hashes,
+    sentence_lengths
+)
 from made.call_rows;
 insert into pools select * from made.pools;
 insert into charge_partitions select * from made.charge_partitions;

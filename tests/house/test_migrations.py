@@ -18,6 +18,7 @@ RELEASED = {
     "tools_hash": "0567469820672524f23e83ea1d256b7d85e656561e3584931eff8b08fd96933a",
     "costs_without_tokens": "b6ea0b3ad2c3530e3b91ebc861413a6c8973de7c66c2dd5a3bfad716f88ccc12",
     "prompt_measures": "3d5387d97a12bdfd5666cc646608b1415aa4ca361eab0c0820a52e50f27542a4",
+    "answers": "a5dbf17558f65f3b2f65a68e00d6c8e8e68ed6dd83fb45389e5a4e84d774b66d",
 }
 """Migrations that ledgers out there were made with; a change is a new file, never an edit."""
 
