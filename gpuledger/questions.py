@@ -20,6 +20,7 @@ COMMANDS = {
     "tool_latency": "gpuledger ask tool_latency",
     "critical_path": "gpuledger ask critical_path --by COLUMN",
     "goodput": "gpuledger ask goodput --by COLUMN",
+    "few_outputs": "gpuledger ask few_outputs --by COLUMN",
     "length": "gpuledger ask length --by COLUMN",
     "limits": "gpuledger ask limits --by COLUMN",
     "finish_reasons": "gpuledger ask finish_reasons --by COLUMN",
@@ -51,6 +52,7 @@ COMMANDS = {
 """Question to the command that asks it."""
 
 PARTS = {
+    "few_outputs_calls": "gpuledger ask few_outputs --by COLUMN",
     "span_count": "gpuledger ask critical_path --by COLUMN",
     "critical_path_calls": "gpuledger ask critical_path --by COLUMN",
     "critical_path_runs": "gpuledger ask critical_path --by COLUMN",
