@@ -23,6 +23,7 @@ GROUPED: Mapping[str, str] = {
     "few_outputs": "analysis.few_outputs:few_outputs",
     "anomalies": "analysis.anomalies:anomalies",
     "forecast": "analysis.forecast:forecast",
+    "unit_costs": "analysis.unit_costs:unit_costs",
 }
 """Questions that are answered by group."""
 

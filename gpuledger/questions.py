@@ -42,6 +42,7 @@ COMMANDS = {
     "engine": "gpuledger ask engine",
     "budget": "gpuledger ask budget",
     "anomalies": "gpuledger ask anomalies --by COLUMN",
+    "unit_costs": "gpuledger ask unit_costs --by COLUMN",
     "idle": "gpuledger ask idle --by COLUMN",
     "forecast": "gpuledger ask forecast --by COLUMN",
     "explain": "gpuledger explain --from PERIOD --to PERIOD",
