@@ -44,6 +44,7 @@ POOLED: Mapping[str, tuple[str, str]] = {
     "concurrency": ("analysis.concurrency:concurrency", "analysis.capacity.lanes:LANE_FILTERS"),
     "context_limits": ("analysis.context_limits:context_limits", OF_CALLS),
     "bursts": ("analysis.bursts:bursts", OF_CALLS),
+    "interference": ("analysis.interference:interference", "analysis.capacity.lanes:LANE_FILTERS"),
 }
 """Questions about pools, by replica or by a time, with what they may be filtered by."""
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "concurrency": "gpuledger ask concurrency",
     "context_limits": "gpuledger ask context_limits",
     "bursts": "gpuledger ask bursts",
+    "interference": "gpuledger ask interference",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",

@@ -1,0 +1,194 @@
+"""How much slower calls decode while others of their replica are in prefill.
+
+Owns the estimate. While another call is in prefill a call decodes at `1 - slower` of its pace, so
+its tokens a second are a line in the share of its time that has a prefill beside it. How many
+others decode, and how many tokens all of them hold, are held fixed: a larger batch and longer
+contexts slow decode by themselves. Refuses calls whose first token was not observed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from analysis.answer import Answer
+from analysis.capacity.asked import lane_columns
+from analysis.capacity.beside import paces_by_lane
+from analysis.capacity.lanes import Lanes, lanes_of
+from analysis.capacity.pieces import pieces_of_pools
+from analysis.capacity.robust import robust_line
+from analysis.capacity.verdicts import Verdict, verdict_frame
+from analysis.columns import TIME_COLUMNS
+from analysis.errors import NoDataError, WrongQuestionError
+from analysis.window import Window
+from analysis.wording import counted
+from ingest.config import Configuration
+from ingest.ledger import Ledger
+
+MOST_CALLS = 400_000
+"""Of more measured calls of a row, every second, third, ... is looked at."""
+LEAST_CALLS = 100
+LEAST_LOST_RATIO = 0.01
+"""An effect on less than this share of decode time is none to act on."""
+
+NO_TIMINGS = (
+    "when calls got their first token, on which replica, and how many tokens they wrote: engine "
+    "timings needed (vLLM's --otlp-traces-endpoint), or streams of clients that name the replica"
+)
+TOO_FEW = "more calls that decode beside a prefill, over at least five quarter-hours"
+
+SCHEMA: Mapping[str, Any] = {
+    "measured_count": pl.Int64,
+    "unmeasured_count": pl.Int64,
+    "decode_s": pl.Float64,
+    "prefill_beside_ratio": pl.Float64,
+    "decoding_beside": pl.Float64,
+    "quiet_tpot_p50_s": pl.Float64,
+    "quiet_prefill_ratio": pl.Float64,
+    "loaded_tpot_p50_s": pl.Float64,
+    "loaded_prefill_ratio": pl.Float64,
+    "slower_ratio": pl.Float64,
+    "slower_low_ratio": pl.Float64,
+    "slower_high_ratio": pl.Float64,
+    "lost_decode_ratio": pl.Float64,
+}
+
+
+def interference(
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    by: Sequence[str] = (),
+    window: Window | None = None,
+    where: Mapping[str, str | None] | None = None,
+) -> Answer:
+    """One row a pool, or a replica where `by` names it. Columns: docs/capacity.md.
+
+    Raises `NoDataError` where the pace of no call was observed.
+    """
+    columns = lane_columns(by)
+    if any(column in TIME_COLUMNS for column in columns):
+        raise WrongQuestionError("interference is by pool, or by pool and replica: it needs days")
+    asked = window or Window(timezone=configuration.timezone)
+    lanes = lanes_of(ledger.connection, window=asked, where=where)
+    pieces = pieces_of_pools(ledger.connection, configuration, lanes, columns)
+    groups: dict[tuple[str | None, ...], list[pl.DataFrame]] = {}
+    unmeasured: dict[tuple[str | None, ...], int] = {}
+    for number, found, rest in paces_by_lane(ledger.connection, lanes, pieces):
+        key = tuple(getattr(lanes.lanes[number], column) for column in columns)
+        unmeasured[key] = unmeasured.get(key, 0) + rest
+        groups.setdefault(key, [])
+        if not found.is_empty():
+            groups[key].append(found)
+    if not any(groups.values()):
+        raise NoDataError(f"no call here tells {NO_TIMINGS}")
+    rows = [
+        dict(zip(columns, key, strict=True))
+        | {"unmeasured_count": unmeasured[key]}
+        | (_effect(pl.concat(parts)) if parts else {"measured_count": 0})
+        for key, parts in groups.items()
+    ]
+    schema = dict.fromkeys(columns, pl.String) | dict(SCHEMA)
+    frame = pl.DataFrame(rows, schema=schema).sort(columns, nulls_last=True)
+    return Answer(frame=frame, notes=tuple(_notes(frame, lanes)), window=lanes.window)
+
+
+def interference_verdicts(
+    ledger: Ledger, configuration: Configuration, *, window: Window | None = None
+) -> pl.DataFrame:
+    """Whether levers 19 (chunked prefill) and 36 (prefill and decode apart) apply to each pool."""
+    try:
+        frame = interference(ledger, configuration, window=window).frame
+    except NoDataError:
+        asked = window or Window(timezone=configuration.timezone)
+        lanes = lanes_of(ledger.connection, window=asked, where=None)
+        pools = dict.fromkeys(lane.pool for lane in lanes.lanes)
+        rows: list[dict[str, Any]] = [{"pool": pool, "measured_count": 0} for pool in pools]
+    else:
+        rows = frame.to_dicts()
+    return verdict_frame(_verdict(row, lever) for row in rows for lever in (19, 36))
+
+
+def _effect(calls: pl.DataFrame) -> dict[str, Any]:
+    """The figures of one row; the effect is null where the calls do not tell it."""
+    share, decode_s = calls["prefill_share"], calls["decode_s"]
+    seconds = float(decode_s.sum())
+    mean_share = float((share * decode_s).sum()) / seconds
+    decoding = float((calls["decoding"] * decode_s).sum()) / seconds
+    figures = {
+        "measured_count": calls.height,
+        "decode_s": seconds,
+        "prefill_beside_ratio": mean_share,
+        "decoding_beside": decoding,
+        **_quarters(calls),
+    }
+    kept = calls.gather_every(-(-calls.height // MOST_CALLS))
+    loads = kept.select("prefill_share", "decoding", "context_tokens").to_numpy()
+    loads = loads - [0.0, decoding, float(np.average(loads[:, 2], weights=kept["decode_s"]))]
+    if kept.height < LEAST_CALLS or float(np.ptp(loads[:, 0])) == 0:
+        return figures
+    line = robust_line(
+        np.column_stack((np.ones(kept.height), loads)),
+        kept["tokens_per_s"].to_numpy(),
+        weights=kept["decode_s"].to_numpy(),
+        clusters=kept["quarter"].to_numpy(),
+    )
+    alone, change = float(line.coefficients[0]), float(line.coefficients[1])
+    if alone <= 0:
+        return figures
+    half = line.half_width(1)
+    slower = -change / alone
+    return figures | {
+        "slower_ratio": slower,
+        "slower_low_ratio": None if half is None else slower - half / alone,
+        "slower_high_ratio": None if half is None else slower + half / alone,
+        "lost_decode_ratio": slower * mean_share,
+    }
+
+
+def _quarters(calls: pl.DataFrame) -> dict[str, float | None]:
+    """The median TPOT of the quarter of calls with the least prefill beside, and with the most."""
+    ranked = calls.sort("prefill_share")
+    size = -(-calls.height // 4)
+    found: dict[str, float | None] = {}
+    for name, part in (("quiet", ranked.head(size)), ("loaded", ranked.tail(size))):
+        found[f"{name}_tpot_p50_s"] = (1 / part["tokens_per_s"]).median()  # type: ignore[assignment] # of a float column
+        found[f"{name}_prefill_ratio"] = part["prefill_share"].mean()  # type: ignore[assignment] # likewise
+    return found
+
+
+def _notes(frame: pl.DataFrame, lanes: Lanes) -> Iterator[str]:
+    yield f"window: {lanes.window.text()}"
+    yield (
+        "slower_ratio is how much slower a call decodes while another is in prefill, at an equal "
+        "batch and equal contexts; what was seen beside each other, not tried out"
+    )
+    silent = frame.filter(pl.col("measured_count") == 0)["pool"].unique().sort().to_list()
+    if silent:
+        yield f"{', '.join(silent)}: not told {NO_TIMINGS}"
+    if unmeasured := int(frame["unmeasured_count"].sum()):
+        yield f"without a pace of their own, hence not measured: {counted(unmeasured, 'call')}"
+    few = frame.filter((pl.col("measured_count") > 0) & pl.col("slower_low_ratio").is_null())
+    if not few.is_empty():
+        yield f"{', '.join(few['pool'].unique().sort())}: an interval needs {TOO_FEW}"
+
+
+def _verdict(row: Mapping[str, Any], lever: int) -> Verdict:
+    pool = row["pool"]
+    if not row["measured_count"]:
+        return Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=NO_TIMINGS)
+    low, lost = row["slower_low_ratio"], row["lost_decode_ratio"]
+    if low is None or lost is None:
+        if row["prefill_beside_ratio"] == 0:
+            text = f"no prefill runs beside the decode of {row['measured_count']:,} calls"
+            return Verdict(lever=lever, pool=pool, applies=False, evidence=text)
+        return Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=TOO_FEW)
+    text = (
+        f"decode is {row['slower_ratio']:.0%} slower (95 %: {low:.0%} to "
+        f"{row['slower_high_ratio']:.0%}) while another call is in prefill, which is so in "
+        f"{row['prefill_beside_ratio']:.0%} of decode time: {lost:.1%} of it lost, by "
+        f"{counted(row['measured_count'], 'call')}"
+    )
+    applies = low > 0 and lost >= LEAST_LOST_RATIO
+    return Verdict(lever=lever, pool=pool, applies=applies, evidence=text)
