@@ -138,6 +138,8 @@ class Call:
     prefix_hashes: tuple[int, ...] | None = None
     prefix_block_tokens: int | None = None
     prompt_measures: PromptMeasures | None = None
+    volatile_spans: tuple[int, ...] | None = None
+    stable_prefix_hashes: tuple[int, ...] | None = None
 
     answer_shape: str | None = None
     answer_tokens: int | None = None

@@ -27,6 +27,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `input_tokens` are those of the sections and `format_tokens`. The reasons say why a count is an
     estimate; a count without any is what the model counts. `prefix` holds the hashes in base64,
     `measures` what was measured of the prompt besides, `answer_measures` what was of the answer.
+    `volatile` has three numbers a span of volatile text (first token, tokens, kind), and
+    `stable_prefix` the hashes without these spans, from the block on in which the first begins.
     """
 
     encoding: str
@@ -42,6 +44,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prefix_block_tokens: Tokens | None = None
     measures: PromptMeasures | None = None
     answer_measures: AnswerMeasures | None = None
+    volatile: tuple[Tokens, ...] | None = None
+    stable_prefix: str | None = None
 
     @property
     def has_prompt(self) -> bool:
@@ -50,14 +54,22 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def prefix_hashes(self) -> tuple[int, ...] | None:
         """The hashes of the leading blocks, signed 64-bit integers."""
-        if self.prefix is None:
-            return None
-        return tuple(np.frombuffer(b64decode(self.prefix), dtype="<i8").tolist())
+        return _unpacked_hashes(self.prefix)
+
+    def stable_prefix_hashes(self) -> tuple[int, ...] | None:
+        """The hashes without volatile text, signed 64-bit integers."""
+        return _unpacked_hashes(self.stable_prefix)
 
 
 def packed_hashes(hashes: npt.NDArray[np.int64]) -> str | None:
     """`hashes` as text; None where there is none."""
     return b64encode(hashes.astype("<i8").tobytes()).decode() if len(hashes) else None
+
+
+def _unpacked_hashes(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    return tuple(np.frombuffer(b64decode(text), dtype="<i8").tolist())
 
 
 def to_json(counted: Counted) -> str:
@@ -74,6 +86,7 @@ def of_attribute(value: Json) -> Counted | None:
         found.prefix_hashes()
         if found.answer_measures is not None:
             found.answer_measures.columns()
+        found.stable_prefix_hashes()
     except (msgspec.MsgspecError, ValueError):
         return None
     return found

@@ -74,6 +74,8 @@ def section_columns(asked: Counted | None) -> dict[str, Any]:
         "prefix_hashes": asked.prefix_hashes(),
         "prefix_block_tokens": asked.prefix_block_tokens,
         "prompt_measures": asked.measures,
+        "volatile_spans": asked.volatile,
+        "stable_prefix_hashes": asked.stable_prefix_hashes(),
     }
 
 

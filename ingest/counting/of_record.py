@@ -17,6 +17,14 @@ from ingest.counting.of_call import Counts
 from ingest.counting.texts import PLAIN_OPERATIONS, Wanted, count, countable
 from ingest.records import Call
 
+PREFIX_COLUMNS = (
+    "prefix_hashes",
+    "prefix_block_tokens",
+    "volatile_spans",
+    "stable_prefix_hashes",
+)
+"""Columns that belong to one another: a record that brings hashes of its own keeps them alone."""
+
 
 def counted_call(call: Call, configuration: Configuration) -> Call:
     """`call` with counted tokens where its record has texts and no usage, sections and hashes."""
@@ -83,7 +91,7 @@ def _sections(call: Call, counts: Counts) -> dict[str, Any]:
     return {
         name: value
         for name, value in section_columns(counts.asked).items()
-        if getattr(call, name) is None and not (is_hashed and name.startswith("prefix_"))
+        if getattr(call, name) is None and not (is_hashed and name in PREFIX_COLUMNS)
     }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ingest.calls.content import Message
 from ingest.counting.encodings import Choice
+from ingest.counting.leading import Leading
 from ingest.counting.notes import Notes
 from ingest.counting.parts import Text, parts_of
 from ingest.counting.sections import ASKING_ROLES, Stretch, section_of_messages, stretches
@@ -30,7 +31,7 @@ CUT = "at least that: the text was cut before it was sent"
 
 @dataclass(slots=True)
 class Prompt:
-    """The count of one prompt, grown message by message; `ids` end where a part is no text.
+    """The count of one prompt, grown message by message; `leading` ends where a part is no text.
 
     `notes` take the measures of the texts on their way; None where they are not wanted.
     """
@@ -38,7 +39,7 @@ class Prompt:
     choice: Choice
     sections: Counter[str] = field(default_factory=Counter)
     format_tokens: int = 0
-    ids: list[Ids] = field(default_factory=list)
+    leading: Leading = field(kw_only=True)
     other_count: int = 0
     is_structured: bool = False
     is_cut: bool = False
@@ -101,7 +102,7 @@ class Prompt:
 
     def _add_text(self, text: str, found: Sequence[Stretch], *, is_result: bool = False) -> None:
         ids = token_memory().ids(text, self.choice.encoding)
-        self._append(ids)
+        self._append(ids, text)
         if self.notes is not None:
             begin = self.sections.total()
             self.notes.add(text, ids, found, begin, is_result=is_result)
@@ -117,7 +118,7 @@ class Prompt:
 
     def _add(self, text: str) -> int:
         ids = token_memory().ids(text, self.choice.encoding)
-        self._append(ids)
+        self._append(ids, text)
         return len(ids)
 
     def _role(self, role: str) -> Ids:
@@ -128,21 +129,26 @@ class Prompt:
             self.format_tokens += len(ids)
             self._append(ids)
 
-    def _append(self, ids: Ids) -> None:
-        if self.other_count == 0:
-            self.ids.append(ids)
+    def _append(self, ids: Ids, text: str | None = None) -> None:
+        if self.other_count:
+            return
+        if text is None:
+            self.leading.add(ids)
+        else:
+            self.leading.add_text(text, ids)
 
 
 NOT_OWN = "not the model's own tokenizer"
 
 
-def prompt_of(
+def prompt_of(  # noqa: PLR0913 - what is noted on the way is asked for by keywords
     messages: Sequence[Message],
     tools: str | None,
     choice: Choice,
     *,
     is_chat: bool,
     notes: Notes | None = None,
+    finds_volatile: bool = False,
 ) -> Prompt:
     """The count of `messages` and of the definitions in `tools`.
 
@@ -150,7 +156,8 @@ def prompt_of(
     shows are left out, but for history and user, which a list of messages shows to be none. `notes`
     take the measures of the prompt.
     """
-    made = Prompt(choice, sections=Counter(history=0, user=0), notes=notes)
+    leading = Leading(choice.encoding, finds_volatile=finds_volatile)
+    made = Prompt(choice, sections=Counter(history=0, user=0), leading=leading, notes=notes)
     if tools:
         made.add_tools(tools)
     for message, section in zip(messages, section_of_messages(messages), strict=True):

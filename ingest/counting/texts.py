@@ -21,10 +21,11 @@ from ingest.config import Configuration
 from ingest.counting.answers import Answer, answer_of
 from ingest.counting.counted import ATTRIBUTE, Counted, of_attribute, packed_hashes
 from ingest.counting.encodings import Choice, choice
+from ingest.counting.leading import Leading
 from ingest.counting.measures import measures_of, question_of
 from ingest.counting.notes import Notes
 from ingest.counting.parts import parts_of
-from ingest.counting.prefixes import joined, prefix_hashes
+from ingest.counting.prefixes import MAX_BLOCKS, prefix_hashes
 from ingest.counting.prompts import Prompt, prompt_of
 from ingest.counting.token_ids import Ids
 from ingest.records import Json, Span
@@ -33,6 +34,8 @@ MAX_CHARACTERS = 8_000_000
 """Longer prompts and answers are not counted: some seconds of work, and no model reads them."""
 ID_SPACE = "token ids"
 MAX_TOKEN_ID = 2**31
+LEAST_BEHIND_TOKENS = 64
+"""Volatile text with less text behind it costs next to nothing, and is not kept."""
 PLAIN_OPERATIONS = ("text_completion", "embeddings")
 
 
@@ -91,13 +94,19 @@ def count(wanted: Wanted, configuration: Configuration) -> Counted | None:
     if wanted.messages is not None:
         notes = _notes(chosen, configuration)
         asked = prompt_of(
-            wanted.messages, wanted.tools, chosen, is_chat=wanted.is_chat, notes=notes
+            wanted.messages,
+            wanted.tools,
+            chosen,
+            is_chat=wanted.is_chat,
+            notes=notes,
+            finds_volatile=ids is None and configuration.prefix_block_tokens > 0,
         )
         told |= _of_prompt(asked, configuration)
         if notes is not None:
             told["measures"] = notes.measures(_texts(wanted) if notes.placed else None)
         if ids is None:
-            ids, space = joined(asked.ids), chosen.encoding
+            ids, space = asked.leading.ids, chosen.encoding
+            told |= _of_stable(asked.leading, configuration)
     if wanted.ids is not None:
         told |= {"input_tokens": len(wanted.ids), "format_tokens": 0, "input_reasons": ()}
         told["is_input_of_ids"] = True
@@ -158,6 +167,28 @@ def _of_prefix(ids: Ids, space: str, configuration: Configuration) -> dict[str, 
         ids, space=space, block_tokens=block_tokens, hash_key=configuration.hash_key
     )
     return {"prefix": packed_hashes(hashes), "prefix_block_tokens": block_tokens}
+
+
+def _of_stable(leading: Leading, configuration: Configuration) -> dict[str, Any]:
+    """Where volatile text is, and the hashes without it from the first block that it changes."""
+    block_tokens = configuration.prefix_block_tokens
+    if not leading.spans or block_tokens == 0:
+        return {}
+    first = leading.spans[0]
+    stable_ids = leading.stable_ids
+    shared_count = first.begin // block_tokens
+    if shared_count >= MAX_BLOCKS or len(stable_ids) - first.begin < LEAST_BEHIND_TOKENS:
+        return {}
+    hashes = prefix_hashes(
+        stable_ids,
+        space=leading.encoding,
+        block_tokens=block_tokens,
+        hash_key=configuration.hash_key,
+    )
+    return {
+        "volatile": tuple(number for span in leading.spans for number in span),
+        "stable_prefix": packed_hashes(hashes[shared_count:]),
+    }
 
 
 def _reports(reading: Reading, field: FieldName) -> bool:

@@ -14,6 +14,8 @@ set
     output_hash = null,
     tools_hash = null,
     prefix_hashes = null,
+    volatile_spans = null,
+    stable_prefix_hashes = null,
     sentence_hashes = null,
     stop = null,
     response_format = null,

@@ -17,6 +17,7 @@ from ingest.calls.call import MAX_COST
 from ingest.calls.request import MAX_CHOICES
 from ingest.calls.timing import LATEST_AT
 from ingest.counting.measures import SHAPES
+from ingest.counting.volatile import KINDS
 from ingest.prompt_measures import PromptMeasures
 from ingest.readers.instants import held, instant_of_text, whole_instant
 from ingest.readers.record_fields import tokens, whole_number_or_none
@@ -153,6 +154,18 @@ def _measures(column: str, value: Json) -> PromptMeasures:
         raise RecordError(f"{column} cannot be read: {error}") from error
 
 
+def _spans(column: str, value: Json) -> tuple[int | None, ...]:
+    numbers = _hashes(column, value)
+    is_fit = all(number is not None and 0 <= number < 2**31 for number in numbers)
+    kinds = range(1, len(KINDS) + 1)
+    if len(numbers) % 3 or not is_fit or any(kind not in kinds for kind in numbers[2::3]):
+        raise RecordError(
+            f"{column} has three numbers a span: its first token, its tokens, and a kind from 1 to "
+            f"{len(KINDS)}"
+        )
+    return numbers
+
+
 _BY_TYPE: dict[Any, Callable[[str, Json], Any]] = {
     str: _text,
     str | None: _text,
@@ -168,6 +181,8 @@ _BY_TYPE: dict[Any, Callable[[str, Json], Any]] = {
 def _reader_of(column: str, kind: Any) -> Callable[[str, Json], Any]:
     if column in _CHOICES:
         return _choice
+    if column == "volatile_spans":
+        return _spans
     if column.endswith("_at"):
         return _instant
     if column in _BOUNDS:

@@ -32,6 +32,8 @@ COUNTED = (
     "user_tokens",
     "prefix_hashes",
     "prefix_block_tokens",
+    "volatile_spans",
+    "stable_prefix_hashes",
 )
 ASKED = [
     {"role": "system", "parts": [{"type": "text", "content": "You are helpful."}]},
@@ -458,3 +460,46 @@ def test_counts_are_the_same_from_stored_texts_and_from_stored_hashes(
     hashed = one_call(span(attributes), content="hash")
     assert counted(full) == counted(hashed)
     assert full.tokens_source == "reported" or len(usage) < 2
+
+
+RULES = "Answer in two sentences and cite the source of each. " * 20
+
+
+def timed(at: str, **configured: Any) -> Call:
+    asked = messages(("system", f"It is {at} now.\n{RULES}"), ("user", "What is new?"))
+    return one_call(span({**BARE, "gen_ai.input.messages": asked}), **configured)
+
+
+@pytest.mark.parametrize("content", ["hash", "full"])
+def test_prompts_that_differ_in_their_time_alone_have_the_same_stable_hashes(content: str) -> None:
+    early, late = timed("09:15", content=content), timed("2026-10-13 10:20:11", content=content)
+    assert (early.prefix_hashes or ())[0] != (late.prefix_hashes or ())[0]
+    assert early.stable_prefix_hashes == late.stable_prefix_hashes
+    # <|system|> It| is are 5 tokens; the time with its blank is 4; its kind is the first.
+    assert early.volatile_spans == (5, 4, 1)
+    assert len(early.stable_prefix_hashes or ()) == len(early.prefix_hashes or ())
+
+
+def test_stable_hashes_begin_with_the_block_of_the_first_volatile_token() -> None:
+    asked = messages(("system", f"{RULES}It is 09:15 now. {RULES}"), ("user", "What is new?"))
+    found = one_call(span({**BARE, "gen_ai.input.messages": asked}))
+    before = (found.volatile_spans or ())[0] // 16
+    assert before > 10
+    # The prompt is 3 tokens shorter without the time, and that is the last block's end.
+    stable_count = len(found.stable_prefix_hashes or ())
+    assert before + stable_count == len(found.prefix_hashes or ()) - 1
+
+
+def test_nothing_of_volatile_text_is_kept_where_it_is_off_or_changes_nothing() -> None:
+    assert timed("09:15", content="off").volatile_spans is None
+    assert timed("09:15", prefix_block_tokens=0).volatile_spans is None
+    short = messages(("user", "It is 09:15 now. What is new?"))
+    assert one_call(span({**BARE, "gen_ai.input.messages": short})).volatile_spans is None
+    clean = messages(("system", RULES), ("user", "What is new?"))
+    assert one_call(span({**BARE, "gen_ai.input.messages": clean})).volatile_spans is None
+
+
+def test_stable_hashes_are_keyed_as_the_others_are() -> None:
+    bare, keyed = timed("09:15"), timed("09:15", hash_key="k")
+    assert bare.stable_prefix_hashes != keyed.stable_prefix_hashes
+    assert bare.volatile_spans == keyed.volatile_spans

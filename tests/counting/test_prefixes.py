@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.counting.encodings import choice
-from ingest.counting.prefixes import MAX_BLOCKS, joined, prefix_hashes
+from ingest.counting.prefixes import MAX_BLOCKS, prefix_hashes
 from ingest.counting.prompts import prompt_of
 from ingest.counting.token_ids import Ids
 
@@ -76,7 +76,7 @@ def test_the_next_turn_of_a_chat_begins_with_the_blocks_of_the_one_before() -> N
         {"role": "user", "content": "The second, please."},
     ]
     made = [
-        joined(prompt_of(messages, None, choice("gpt-4o"), is_chat=True).ids)
+        prompt_of(messages, None, choice("gpt-4o"), is_chat=True).leading.ids
         for messages in (first, second)
     ]
     before, after = (hashes(ids) for ids in made)
@@ -89,7 +89,7 @@ def test_nothing_behind_a_picture_is_hashed(part: dict[str, str]) -> None:
     picture = [{"role": "user", "parts": ["look " * 40, part, "and say what it is " * 40]}]
     text = [{"role": "user", "parts": ["look " * 40]}]
     found, before = (
-        joined(prompt_of(messages, None, choice("gpt-4o"), is_chat=False).ids)
+        prompt_of(messages, None, choice("gpt-4o"), is_chat=False).leading.ids
         for messages in (picture, text)
     )
     assert found.tolist() == before.tolist()

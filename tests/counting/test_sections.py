@@ -133,7 +133,7 @@ def test_sections_and_format_add_up_to_the_prompt(
     text = sum(tokens(text) for _, text in spoken) + tokens('{"name": "f"}')
     around = sum(3 + tokens(role) for role, _ in spoken) + 3 if is_chat else 0
     assert (found.sections.total(), found.format_tokens) == (text, around)
-    assert found.input_tokens == text + around == sum(len(ids) for ids in found.ids)
+    assert found.input_tokens == text + around == len(found.leading.ids)
 
 
 def test_a_chat_of_the_cookbook_has_the_tokens_that_its_formula_gives() -> None:

@@ -19,6 +19,7 @@ RELEASED = {
     "costs_without_tokens": "b6ea0b3ad2c3530e3b91ebc861413a6c8973de7c66c2dd5a3bfad716f88ccc12",
     "prompt_measures": "3d5387d97a12bdfd5666cc646608b1415aa4ca361eab0c0820a52e50f27542a4",
     "answers": "a5dbf17558f65f3b2f65a68e00d6c8e8e68ed6dd83fb45389e5a4e84d774b66d",
+    "volatile_prefixes": "65bdefad5f23a89694e784f7fb8b2d1647e776e13e250b8b6d6d061869b786bb",
 }
 """Migrations that ledgers out there were made with; a change is a new file, never an edit."""
 

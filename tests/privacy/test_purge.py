@@ -165,6 +165,19 @@ def test_a_second_purge_finds_nothing(path: Path) -> None:
     assert {row.rows for row in purge(path, before(), POOLS).removed} == {0}
 
 
+def test_where_volatile_text_stood_goes_with_the_hashes(tmp_path: Path) -> None:
+    said = json.dumps([{"role": "system", "content": "At 10:15. " + "Be brief, be kind. " * 30}])
+    old = chat(1, OLD, "old-user")
+    old["attributes"].append({"key": "gen_ai.input.messages", "value": {"stringValue": said}})
+    path = tmp_path / "l.duckdb"
+    with open_for_writing(path) as ledger:
+        deliver_paths(ledger, [str(file_of(tmp_path, [old]))], POOLS, clock=lambda: OLD)
+    kept = "select count(volatile_spans), count(stable_prefix_hashes) from call_rows"
+    assert rows(path, kept) == [(1, 1)]
+    purge(path, before(), POOLS)
+    assert rows(path, kept) == [(0, 0)]
+
+
 BY_USER = Purge(before={}, users=("old-user",))
 BY_TRACE = Purge(before={}, traces=(f"{1:032x}",))
 

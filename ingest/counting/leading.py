@@ -1,0 +1,160 @@
+"""A prompt's token ids as an engine sees them, and what they are without volatile text.
+
+Owns the second order of a prompt: all its text but what looks volatile. Refuses to tokenise a text
+twice for it: only what stands around the volatile text is tokenised again.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from ingest.counting.prefixes import joined
+from ingest.counting.token_ids import Ids, encoded, tokenised
+from ingest.counting.vocabulary import vocabulary
+from ingest.counting.volatile import KINDS, MAX_CHARACTERS, VolatileText, volatile_texts
+
+REMEMBERED_TEXTS = 20_000
+_FAR = 2_000
+_SAFE_CUT = re.compile(
+    r"[A-Za-z](?= [A-Za-z])|[A-Za-z\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff](?=[\n、。「」])"
+)
+"""Here both encodings begin a new token whatever comes before."""
+
+
+class VolatileSpan(NamedTuple):
+    """`token_count` tokens from token `begin` of a prompt on; `kind` is its number, from 1."""
+
+    begin: int
+    token_count: int
+    kind: int
+
+
+class Leading:
+    """The ids of a prompt, grown piece by piece.
+
+    With `finds_volatile` also `stable_ids`, without the tokens of `spans`; the same as `ids` where
+    there is none.
+    """
+
+    def __init__(self, encoding: str, *, finds_volatile: bool) -> None:
+        self.encoding = encoding
+        self._characters = MAX_CHARACTERS if finds_volatile else 0
+        self._parts: list[Ids] = []
+        self._stable_parts: list[Ids] = []
+        self._count = 0
+        self.spans: list[VolatileSpan] = []
+
+    @property
+    def ids(self) -> Ids:
+        """All tokens, one after the other."""
+        return joined(self._parts)
+
+    @property
+    def stable_ids(self) -> Ids:
+        """All tokens but the volatile ones."""
+        return joined(self._stable_parts)
+
+    def add(self, ids: Ids) -> None:
+        """Take tokens that are no text of the caller."""
+        self._append(ids, ids)
+
+    def add_text(self, text: str, ids: Ids) -> None:
+        """Take `text`, the tokens of which are `ids`."""
+        found = _memory().texts(text[: self._characters]) if self._characters else ()
+        self._characters = max(self._characters - len(text), 0)
+        if not found:
+            self._append(ids, ids)
+            return
+        spans, stable = without(text, ids, found, self.encoding)
+        self.spans += [each._replace(begin=each.begin + self._count) for each in spans]
+        self._append(ids, stable)
+
+    def _append(self, ids: Ids, stable: Ids) -> None:
+        self._parts.append(ids)
+        self._stable_parts.append(stable)
+        self._count += len(ids)
+
+
+def without(
+    text: str, ids: Ids, found: Sequence[VolatileText], encoding: str
+) -> tuple[list[VolatileSpan], Ids]:
+    """The tokens of `found` among `ids`, and the ids of `text` without these texts."""
+    offsets = np.concatenate(([0], np.cumsum(vocabulary(encoding).byte_counts[ids])))
+    spans = []
+    for each in found:
+        begin, end = _byte_at(text, each.begin), _byte_at(text, each.end)
+        first = int(np.searchsorted(offsets, begin, side="right")) - 1
+        last = int(np.searchsorted(offsets, end, side="left"))
+        spans.append(VolatileSpan(first, last - first, KINDS.index(each.kind) + 1))
+    begin, end = _window(text, found[0].begin, found[-1].end)
+    first = int(np.searchsorted(offsets, _byte_at(text, begin)))
+    last = int(np.searchsorted(offsets, _byte_at(text, end)))
+    middle = tokenised(_cut_out(text, begin, end, found), encoding)
+    stable = np.concatenate((ids[:first], middle, ids[last:]))
+    return _from_first_difference(spans, ids, stable), stable
+
+
+def _window(text: str, begin: int, end: int) -> tuple[int, int]:
+    """The places around `begin` and `end` at which a token begins with and without what is between.
+
+    Where there is none nearby, those of the whole text.
+    """
+    before = [cut.end() for cut in _SAFE_CUT.finditer(text, max(0, begin - _FAR), begin)]
+    after = _SAFE_CUT.search(text, end)
+    return before[-1] if before else 0, after.end() if after else len(text)
+
+
+def _cut_out(text: str, begin: int, end: int, found: Sequence[VolatileText]) -> str:
+    """`text` from `begin` to before `end`, without what was `found`."""
+    pieces = []
+    for each in found:
+        pieces.append(text[begin : each.begin])
+        begin = each.end
+    return "".join((*pieces, text[begin:end]))
+
+
+def _from_first_difference(
+    spans: Sequence[VolatileSpan], ids: Ids, stable: Ids
+) -> list[VolatileSpan]:
+    """`spans`, the first of them from the first token that both orders do not share."""
+    first = spans[0]
+    shared = min(first.begin, len(stable))
+    differing = np.flatnonzero(ids[:shared] != stable[:shared])
+    begin = int(differing[0]) if len(differing) else shared
+    return [VolatileSpan(begin, first.begin + first.token_count - begin, first.kind), *spans[1:]]
+
+
+def _byte_at(text: str, character: int) -> int:
+    return len(encoded(text[:character]))
+
+
+class _VolatileMemory:
+    """What is volatile in texts, by their digests: a system prompt comes with every call."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, tuple[VolatileText, ...]] = OrderedDict()
+        self._lock = Lock()
+
+    def texts(self, text: str) -> tuple[VolatileText, ...]:
+        key = blake2b(encoded(text), digest_size=16).digest()
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None:
+            return known
+        found = tuple(volatile_texts(text))
+        with self._lock:
+            self._known[key] = found
+            if len(self._known) > REMEMBERED_TEXTS:
+                self._known.popitem(last=False)
+        return found
+
+
+@cache
+def _memory() -> _VolatileMemory:
+    return _VolatileMemory()
