@@ -17,6 +17,7 @@ from sample_data.exchanges import Exchange, is_second_month
 from sample_data.services import service_spans
 from sample_data.wire import WireSpan, lines
 
+SERVICES = ("assistant", "knowledge", "backoffice")
 MONTHS = ("2026-09", "2026-10")
 CUT_LINE_NO = 40
 RESENT = ("assistant-2026-10.otlp.jsonl.gz", range(60, 66))
@@ -63,31 +64,47 @@ def deliveries(exchanges: Sequence[Exchange]) -> list[Delivered]:
     return sorted([*found, _resent(found)], key=lambda file: file.name)
 
 
+def plain_deliveries(exchanges: Sequence[Exchange]) -> list[Delivered]:
+    """A file for each service, pool and batch service, as all of them left their exporters."""
+    spans = {service: _service_spans(exchanges, service) for service in SERVICES}
+    spans |= {f"vllm-{pool.name}": _engine_spans(exchanges, pool) for pool in company.POOLS}
+    rows = tuple(line for _, line in _batch_rows(exchanges))
+    batch = Delivered(name="digest.jsonl.gz", lines=rows, record_counts=(1,) * len(rows))
+    return [batch, *(_otlp_file(f"{name}.otlp.jsonl.gz", spans[name]) for name in sorted(spans))]
+
+
 def _service_files(exchanges: Sequence[Exchange]) -> Iterable[Delivered]:
-    for service in ("assistant", "knowledge", "backoffice"):
-        spans = [
-            span
-            for exchange in exchanges
-            if exchange.request.endpoint.service == service
-            and exchange.request.endpoint != company.DIGEST
-            for span in service_spans(exchange)
-        ]
-        yield from _by_month(service, spans)
+    for service in SERVICES:
+        yield from _by_month(service, _service_spans(exchanges, service))
+
+
+def _service_spans(exchanges: Sequence[Exchange], service: str) -> list[WireSpan]:
+    return [
+        span
+        for exchange in exchanges
+        if exchange.request.endpoint.service == service
+        and exchange.request.endpoint != company.DIGEST
+        for span in service_spans(exchange)
+    ]
 
 
 def _engine_files(exchanges: Sequence[Exchange]) -> Iterable[Delivered]:
     for pool in company.POOLS:
-        spans = [
-            request_span(exchange, tried, view)
-            for exchange in exchanges
-            if exchange.request.endpoint.pool == pool.name
-            and exchange.request.endpoint != company.DIGEST
-            for tried in exchange.tried
-            if (view := tried.engine_view) is not None
-        ]
+        spans = _engine_spans(exchanges, pool)
         if pool == company.CHAT_POOL:
             spans.append(startup_span())
         yield from _by_month(f"vllm-{pool.name}", spans)
+
+
+def _engine_spans(exchanges: Sequence[Exchange], pool: company.PoolFacts) -> list[WireSpan]:
+    return [
+        request_span(exchange, tried, view)
+        for exchange in exchanges
+        if exchange.request.endpoint.pool == pool.name
+        and exchange.request.endpoint != company.DIGEST
+        for tried in exchange.tried
+        if (view := tried.engine_view) is not None
+    ]
 
 
 def _by_month(name: str, spans: Sequence[WireSpan]) -> Iterable[Delivered]:
@@ -116,18 +133,23 @@ def _otlp_file(name: str, spans: Sequence[WireSpan]) -> Delivered:
 
 
 def _batch_files(exchanges: Sequence[Exchange]) -> Iterable[Delivered]:
-    rows = sorted(
+    rows = _batch_rows(exchanges)
+    for month, is_second in zip(MONTHS, (False, True), strict=True):
+        inside = tuple(line for instant, line in rows if is_second_month(instant) == is_second)
+        yield Delivered(
+            name=f"digest-{month}.jsonl.gz", lines=inside, record_counts=(1,) * len(inside)
+        )
+
+
+def _batch_rows(exchanges: Sequence[Exchange]) -> list[tuple[int, str]]:
+    """The lines of the batch log, each with the end of its call."""
+    return sorted(
         (view.ended_at, log_line(tried, view))
         for exchange in exchanges
         if exchange.request.endpoint == company.DIGEST
         for tried in exchange.tried
         if (view := tried.engine_view) is not None
     )
-    for month, is_second in zip(MONTHS, (False, True), strict=True):
-        inside = tuple(line for instant, line in rows if is_second_month(instant) == is_second)
-        yield Delivered(
-            name=f"digest-{month}.jsonl.gz", lines=inside, record_counts=(1,) * len(inside)
-        )
 
 
 def _resent(files: Sequence[Delivered]) -> Delivered:

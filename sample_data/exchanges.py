@@ -104,9 +104,11 @@ class Exchange:
         return self.tried[-1].attempt.outcome == "ok"
 
 
-def exchanges(attempts: Sequence[Attempt]) -> list[Exchange]:
+def exchanges(
+    attempts: Sequence[Attempt], flawed: Sequence[tuple[str, int, Flaw]] = FLAWED
+) -> list[Exchange]:
     """Every HTTP request with its attempts in order, by arrival of the visit."""
-    flaws = _flaws(attempts)
+    flaws = _flaws(attempts, flawed)
     ids = Ids("spans")
 
     def key(attempt: Attempt) -> tuple[int, int]:
@@ -139,9 +141,9 @@ def is_second_month(instant: int) -> bool:
     return instant >= MONTH_STARTS[1]
 
 
-def _flaws(attempts: Sequence[Attempt]) -> dict[int, Flaw]:
+def _flaws(attempts: Sequence[Attempt], flawed: Sequence[tuple[str, int, Flaw]]) -> dict[int, Flaw]:
     found: dict[int, Flaw] = {}
-    for route, before, flaw in FLAWED:
+    for route, before, flaw in flawed:
         plain = [
             attempt
             for attempt in attempts

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sample_data import company, totals, waste
-from sample_data.deliveries import Delivered, deliveries
+from sample_data.control import control_visits
+from sample_data.deliveries import Delivered, deliveries, plain_deliveries
 from sample_data.demand import all_visits
 from sample_data.exchanges import exchanges
 from sample_data.findings import findings
@@ -53,6 +54,28 @@ def generate(out: Path) -> None:
     (out / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
+def generate_control(out: Path) -> None:
+    """Write the files of the control set below `out`, with a manifest that plants nothing."""
+    served = exchanges(serve(control_visits()), flawed=())
+    files = plain_deliveries(served)
+    found = list(findings(served))
+    charged = totals.all_pieces(found)
+    folder = out / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        file.write(folder)
+    planted = waste.waste(served, charged)
+    manifest = {
+        "seed": company.SEED,
+        "zone": company.ZONE,
+        "files": [_described(file) for file in files],
+        "deliveries": _delivered(files),
+        "totals": totals.overall(found, served),
+        "waste": {kind: sets for kind, sets in planted.items() if kind != "tails"},
+    }
+    (out / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
 def _described(file: Delivered) -> dict[str, Any]:
     return {
         "name": file.name,
@@ -80,7 +103,9 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder to write into")
-    generate(parser.parse_args().out)
+    parser.add_argument("--control", action="store_true", help="two weeks without any waste")
+    arguments = parser.parse_args()
+    (generate_control if arguments.control else generate)(arguments.out)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,11 @@ def rules_after_the_time(instant: int) -> str:
     return f"{local:%H:%M:%S}.{rest_ns // 1_000_000:03d}, {local:%Y-%m-%d}\n{handbook_rules()}"
 
 
+def fee_question(number: int) -> str:
+    """Another question, with this number, 0 to 299."""
+    return f"Is there a fee, and who pays it, to {ACTIONS[number % 15]} {OBJECTS[number // 15]}?"
+
+
 def chat_message(random: Random, *, is_faq: bool) -> str:
     """A first message: one of a few frequent ones, or a ticket of its own."""
     if is_faq:
