@@ -20,6 +20,7 @@ GROUPED: Mapping[str, str] = {
     "concentration": "analysis.lengths:concentration",
     "prefix_cache": "analysis.prefix_cache:prefix_cache",
     "response_cache": "analysis.response_cache:response_cache",
+    "batch_lane": "analysis.batch_lane:batch_lane",
     "few_outputs": "analysis.few_outputs:few_outputs",
     "anomalies": "analysis.anomalies:anomalies",
     "forecast": "analysis.forecast:forecast",
