@@ -26,6 +26,10 @@ COMMANDS = {
     "limits": "gpuledger ask limits --by COLUMN",
     "finish_reasons": "gpuledger ask finish_reasons --by COLUMN",
     "concentration": "gpuledger ask concentration --by COLUMN",
+    "prompt_sections": "gpuledger ask prompt_sections --by COLUMN",
+    "chunks": "gpuledger ask chunks --by COLUMN",
+    "history": "gpuledger ask history --by COLUMN",
+    "examples": "gpuledger ask examples --by COLUMN",
     "prefix_cache": "gpuledger ask prefix_cache --by COLUMN",
     "response_cache": "gpuledger ask response_cache --by COLUMN",
     "concurrency": "gpuledger ask concurrency",
@@ -55,6 +59,7 @@ COMMANDS = {
 """Question to the command that asks it."""
 
 PARTS = {
+    "prompt_chunks": "gpuledger ask chunks --by COLUMN",
     "few_outputs_calls": "gpuledger ask few_outputs --by COLUMN",
     "span_count": "gpuledger ask critical_path --by COLUMN",
     "critical_path_calls": "gpuledger ask critical_path --by COLUMN",
