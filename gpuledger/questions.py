@@ -80,6 +80,8 @@ PARTS = {
     "served_calls": "gpuledger levers",
     "token_costs": "gpuledger levers",
     "token_parts": "gpuledger levers",
+    "output_tails": "gpuledger levers",
+    "adapter_switches": "gpuledger levers",
     "told_facts": "gpuledger levers",
     "call_labels": "gpuledger ask duplicates",
     "repeated_costs": "gpuledger ask duplicates",

@@ -4,7 +4,7 @@ Owns the three answers: a lever applies, does not, or it is not known, with what
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ class Asked:
     configuration: Configuration
     window: Window
     filters: Filters
+    _kept: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def connection(self) -> Connection:
@@ -50,6 +51,12 @@ class Asked:
             for name, value in (self.where or {}).items()
             if name in columns and value is not None
         }
+
+    def once(self, name: str, read: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """What `read` returns, read once for all detections that ask by this `name`."""
+        if name not in self._kept:
+            self._kept[name] = read()
+        return self._kept[name]
 
     @cached_property
     def hashes(self) -> dict[str, Known]:

@@ -5,8 +5,14 @@ Owns which lever has none: of it is said what it needs.
 
 from collections.abc import Mapping
 
-from analysis.detections import repeats
+from analysis.detections import capacity, lengths, repeats, serving, structure
 from analysis.detections.detected import Detection
 
-DETECTIONS: Mapping[int, Detection] = {**repeats.DETECTIONS}
+DETECTIONS: Mapping[int, Detection] = {
+    **repeats.DETECTIONS,
+    **capacity.DETECTIONS,
+    **lengths.DETECTIONS,
+    **serving.DETECTIONS,
+    **structure.DETECTIONS,
+}
 """By number; a lever that is not here cannot be judged from a ledger yet."""
