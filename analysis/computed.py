@@ -3,7 +3,7 @@
 Owns the list of them. Each is declared as `FACTS` in the module of its name, `analysis/NAME.py`.
 """
 
-from analysis import anomalies, budget, explain, forecast, idle, levers
+from analysis import anomalies, budget, explain, forecast, idle, levers, prices
 from analysis.facts import Facts
 
 COMPUTED: tuple[Facts, ...] = (
@@ -13,5 +13,6 @@ COMPUTED: tuple[Facts, ...] = (
     forecast.FACTS,
     levers.FACTS,
     idle.FACTS,
+    prices.FACTS,
 )
 """In any order."""

@@ -60,15 +60,15 @@ def shared_lines(  # noqa: PLR0913 - a question is asked by keywords
     filters = selected(where)
     notes = [*found.notes]
     if policy == "proportional":
-        busy = _busy(ledger.connection, by, found.window, filters, scan)
+        busy = busy_by_pool(ledger.connection, by, found.window, filters, scan)
     else:
         busy, said = _at_peak(ledger.connection, by, found.window, filters, scan)
         notes += said
-    taken, gone = _shared(found, rounded_costs(found.lines), busy)
+    taken, gone = idle_shares(found, rounded_costs(found.lines), busy)
     return Answer(frame=_frame(found, taken, gone), notes=tuple(notes), window=found.window)
 
 
-def _busy(
+def busy_by_pool(
     connection: Connection, by: Sequence[str], window: Window, filters: Filters, scan: Scan
 ) -> dict[str, dict[Value, int]]:
     """What each value of the column keeps each pool busy with in `window`."""
@@ -86,9 +86,9 @@ def _busy(
 def _at_peak(
     connection: Connection, by: Sequence[str], window: Window, filters: Filters, scan: Scan
 ) -> tuple[dict[str, dict[Value, int]], list[str]]:
-    """As `_busy`, in the hour of `window` in which most of each pool was busy, the first of equals.
+    """As `busy_by_pool`, in the hour of `window` in which most of each pool was busy.
 
-    Beside it, which hours these are.
+    Of equal hours it is the first. Beside it, which hours these are.
     """
     sums = group_sums(
         connection,
@@ -108,7 +108,7 @@ def _at_peak(
     for pool, (gpu_ps, hour) in sorted(peaks.items()):
         since, until = bounds[hour]
         at_peak = Window(since=since, until=until, timezone=window.timezone)
-        busy[pool] = _busy(connection, by, at_peak, filters, scan).get(pool, {})
+        busy[pool] = busy_by_pool(connection, by, at_peak, filters, scan).get(pool, {})
         notes.append(
             f"peak of pool {pool!r}: {gpu_ps / PICOSECONDS_PER_S:,.6g} GPU-seconds in the hour "
             f"from {hour}"
@@ -116,7 +116,7 @@ def _at_peak(
     return busy, notes
 
 
-def _shared(
+def idle_shares(
     found: LawLines, costs: Sequence[Decimal | None], busy: Busy
 ) -> tuple[dict[int, Share], set[int]]:
     """The parts of idle time by the place of the line that takes them, and the lines shared out."""

@@ -47,11 +47,12 @@ LISTS: Mapping[str, tuple[str, str]] = {
 
 POOLED: Mapping[str, tuple[str, str]] = {
     "concurrency": ("analysis.concurrency:concurrency", "analysis.capacity.lanes:LANE_FILTERS"),
+    "prices": ("analysis.prices:prices", OF_CALLS),
     "context_limits": ("analysis.context_limits:context_limits", OF_CALLS),
     "bursts": ("analysis.bursts:bursts", OF_CALLS),
     "interference": ("analysis.interference:interference", "analysis.capacity.lanes:LANE_FILTERS"),
 }
-"""Questions about pools, by replica or by a time, with what they may be filtered by."""
+"""Questions with columns of their own to group by, with what they may be filtered by."""
 
 CACHES = ("duplicates", "response_cache", "tool_repeats")
 """Questions that ask for a cache, whose answers live for `--ttl`."""

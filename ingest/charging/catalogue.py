@@ -97,6 +97,26 @@ def find_entry(provider_name: str | None, model_name: str) -> CatalogueEntry | N
     return None
 
 
+def sellers_of(model_name: str) -> list[CatalogueEntry]:
+    """Every entry of the catalogue that is the model of this name, whoever sells it, for money.
+
+    Names are compared without their routes, and by what is left of both as other parts are
+    stripped; what else stands in a name, such as `turbo` or `fp8`, makes it another model.
+    """
+    wanted = _bare_spellings(model_name)
+    return [
+        CatalogueEntry(provider=provider, model=model, rule=f"{provider.id}/{model.id}")
+        for provider in get_snapshot().providers
+        for model in provider.models
+        if wanted & _bare_spellings(model.id)
+    ]
+
+
+def _bare_spellings(name: str) -> set[str]:
+    """The spellings of a name without its route."""
+    return {spelling for spelling, _ in _spellings(name.strip().lower().rpartition("/")[2])}
+
+
 def _provider(
     catalogue: DataSnapshot, provider_name: str | None, model_name: str
 ) -> tuple[Provider | None, str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.charging.catalogue import entry_windows, find_entry, is_azure
+from ingest.charging.catalogue import entry_windows, find_entry, is_azure, sellers_of
 from ingest.charging.exchange import EXCHANGE_COLUMNS, exchange_rows
 from ingest.charging.pieces import DAY_NS
 from ingest.charging.plans import (
@@ -26,7 +26,7 @@ from ingest.charging.plans import (
     covered_cohorts,
     plan_stretches,
 )
-from ingest.charging.price_windows import PriceWindow, UnitPrices, give_way
+from ingest.charging.price_windows import NO_TOKENS, PriceWindow, UnitPrices, give_way
 from ingest.charging.statements import statement
 from ingest.config import Configuration, TokenPrice, instant_ns
 from ingest.ledger import Connection
@@ -141,6 +141,33 @@ def _listed(model: RentedModel) -> list[PriceWindow]:
         return []
     entry = None if name is None else find_entry(model.provider, name)
     return [] if entry is None else [w for w in entry_windows(entry) if w.prices.is_known]
+
+
+def offers_of(
+    model_name: str, configured: Sequence[TokenPrice], currency: str
+) -> dict[str, list[PriceWindow]]:
+    """At which prices the model of this name can be had by the token, by who says so.
+
+    Prices of the configuration alone where it has some, else those of every seller of the
+    catalogue; but for sellers whose prices depend on the time of day or the length of the prompt.
+    """
+    own = [price for price in configured if price.model == model_name]
+    if own:
+        return {CONFIGURATION_SOURCE: _configured(own, currency)}
+    found = {entry.rule: entry_windows(entry) for entry in sellers_of(model_name)}
+    return {rule: windows for rule, windows in found.items() if _is_plain(windows)}
+
+
+def _is_plain(windows: Sequence[PriceWindow]) -> bool:
+    """Whether both directions cost something, and by nothing but the date."""
+    return bool(windows) and all(
+        window.prices.input_per_mtok
+        and window.prices.output_per_mtok
+        and (window.day_from, window.day_until) == (0, DAY_NS)
+        and window.tokens_over == NO_TOKENS
+        and window.tokens_upto is None
+        for window in windows
+    )
 
 
 def _configured(entries: Sequence[TokenPrice], currency: str) -> list[PriceWindow]:
