@@ -3,7 +3,16 @@
 Owns the list of them. Each is declared as `FACTS` in the module of its name, `analysis/NAME.py`.
 """
 
-from analysis import anomalies, budget, explain, forecast, idle, levers, prices
+from analysis import (
+    anomalies,
+    budget,
+    explain,
+    forecast,
+    idle,
+    levers,
+    preemptions,
+    prices,
+)
 from analysis.facts import Facts
 
 COMPUTED: tuple[Facts, ...] = (
@@ -14,5 +23,6 @@ COMPUTED: tuple[Facts, ...] = (
     levers.FACTS,
     idle.FACTS,
     prices.FACTS,
+    preemptions.FACTS,
 )
 """In any order."""

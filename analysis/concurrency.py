@@ -38,6 +38,9 @@ NO_SIZE = (
 NO_QUEUE = "when calls arrived and when their service started: only an engine's spans tell both"
 NO_TOKENS = "how many tokens calls read and wrote"
 
+LEVERS = (15, 16, 17, 32)
+"""Continuous batching, max_num_seqs, gpu_memory_utilization, KV-cache quantisation."""
+
 SELDOM_RATIO = 0.01
 """A queue that stands for less than this share of the busy time is none to act on."""
 FAR_BELOW_RATIO = 0.5
@@ -97,7 +100,7 @@ def concurrency(
 def concurrency_verdicts(
     ledger: Ledger, configuration: Configuration, *, window: Window | None = None
 ) -> pl.DataFrame:
-    """Whether levers 15, 16 and 17 apply to each pool; see `Verdict`."""
+    """Whether levers 15, 16, 17 and 32 apply to each pool; see `Verdict`."""
     answer = concurrency(ledger, configuration, window=window)
     return verdict_frame(
         verdict for row in answer.frame.iter_rows(named=True) for verdict in _verdicts(row)
@@ -147,9 +150,10 @@ def _ratios(total: pl.DataFrame) -> pl.DataFrame:
     """The columns of an answer from its sums; null where a part is not known."""
     told_s = pl.col("residence_s") - pl.col("untold_s")
     is_told = told_s > 1e-9 * pl.col("residence_s")
-    is_seen = pl.col("unseen_s") < pl.col("residence_s") * (1 - 1e-9)
+    nothing_runs = pl.col("residence_s") == 0
+    is_seen = nothing_runs | (pl.col("unseen_s") < pl.col("residence_s") * (1 - 1e-9))
     busy, queued = pl.col("busy_s"), pl.col("queued_s")
-    full = pl.when(is_told).then(pl.col("queued_full_s").fill_nan(None))
+    full = pl.when(nothing_runs | is_told).then(pl.col("queued_full_s").fill_nan(None))
     first = total.with_columns(
         concurrency_mean=_quotient(pl.col("residence_s"), busy),
         concurrency_max=pl.col("most_running"),
@@ -206,16 +210,19 @@ def _notes(frame: pl.DataFrame, lanes: Lanes) -> Iterator[str]:
 
 
 def _verdicts(row: Mapping[str, Any]) -> Iterator[Verdict]:
-    """Of levers 15 (continuous batching), 16 (max_num_seqs), 17 (gpu_memory_utilization)."""
+    """Of levers 15 (continuous batching), 16 (max_num_seqs), 17 and 32 (more, smaller KV memory).
+
+    The last two need the same: calls wait because KV memory is the limit.
+    """
     pool, missing = row["pool"], _missing(row)
     if missing is not None:
-        for lever in (15, 16, 17):
+        for lever in LEVERS:
             yield Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=missing)
         return
     busy, allowed = row["busy_s"], row["allowed_concurrency"]
     if row["queued_s"] < SELDOM_RATIO * busy:
         text = f"calls wait for {row['queued_s']:,.0f} s beside {busy:,.0f} busy s: no queue"
-        for lever in (15, 16, 17):
+        for lever in LEVERS:
             yield Verdict(lever=lever, pool=pool, applies=False, evidence=text)
         return
     while_free = (
@@ -226,7 +233,8 @@ def _verdicts(row: Mapping[str, Any]) -> Iterator[Verdict]:
     is_free = row["queued_free_s"] >= SELDOM_RATIO * busy
     is_far = row["queued_concurrency"] < FAR_BELOW_RATIO * allowed
     is_full = row["queued_full_s"] >= SELDOM_RATIO * busy
-    for lever, applies in ((15, is_free and is_far), (16, is_free), (17, is_full)):
+    found = (is_free and is_far, is_free, is_full, is_full)
+    for lever, applies in zip(LEVERS, found, strict=True):
         yield Verdict(lever=lever, pool=pool, applies=applies, evidence=while_free)
 
 

@@ -50,6 +50,10 @@ POOLED: Mapping[str, tuple[str, str]] = {
     "prices": ("analysis.prices:prices", OF_CALLS),
     "context_limits": ("analysis.context_limits:context_limits", OF_CALLS),
     "bursts": ("analysis.bursts:bursts", OF_CALLS),
+    "preemptions": (
+        "analysis.preemptions:preemptions",
+        "analysis.preemptions:PREEMPTION_FILTERS",
+    ),
     "interference": ("analysis.interference:interference", "analysis.capacity.lanes:LANE_FILTERS"),
 }
 """Questions with columns of their own to group by, with what they may be filtered by."""

@@ -36,6 +36,7 @@ COMMANDS = {
     "context_limits": "gpuledger ask context_limits",
     "bursts": "gpuledger ask bursts",
     "interference": "gpuledger ask interference",
+    "preemptions": "gpuledger ask preemptions",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",

@@ -98,11 +98,19 @@ def test_calls_of_unknown_replica_are_spread_over_the_replicas(ledger_of: Ledger
     assert (row["concurrency_max"], row["kv_max_tokens"]) == (1.5, 150)
 
 
+def test_a_wait_before_anything_runs_is_a_queue_beside_free_memory(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of([call(1, 10, 11, 20, waits=0)], CONFIGURATION)
+    window = Window(since=MIDNIGHT, until=MIDNIGHT + 4 * S)
+    row = row_of(ledger, window=window)
+    assert (row["busy_s"], row["concurrency_mean"], row["kv_mean_tokens"]) == (0, None, None)
+    assert (row["queued_s"], row["queued_free_s"], row["queued_full_s"]) == (4, 4, 0)
+
+
 def test_nobody_waits_where_calls_start_as_they_arrive(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call(n, n * 10, n * 10 + 1, n * 10 + 9) for n in range(5)], CONFIGURATION)
     row = row_of(ledger)
     assert (row["queued_s"], row["queued_free_s"], row["queued_full_s"]) == (0, 0, 0)
-    assert concurrency_verdicts(ledger, CONFIGURATION)["applies"].to_list() == [False] * 3
+    assert concurrency_verdicts(ledger, CONFIGURATION)["applies"].to_list() == [False] * 4
 
 
 def test_without_a_size_the_answer_says_what_is_missing(ledger_of: LedgerOf) -> None:
@@ -112,7 +120,7 @@ def test_without_a_size_the_answer_says_what_is_missing(ledger_of: LedgerOf) -> 
     assert (row["queued_s"], row["queued_free_s"], row["allowed_concurrency"]) == (4, None, None)
     assert any("set kv_cache_tokens of [[pools]]" in note for note in answer.notes)
     verdicts = concurrency_verdicts(ledger, UNSIZED)
-    assert verdicts["applies"].to_list() == [None] * 3
+    assert verdicts["applies"].to_list() == [None] * 4
     assert all("kv_cache_tokens" in text for text in verdicts["missing"])
 
 
@@ -137,6 +145,7 @@ def test_levers_apply_where_calls_wait_beside_free_memory(ledger_of: LedgerOf) -
         (15, "a", True),
         (16, "a", True),
         (17, "a", False),
+        (32, "a", False),
     ]
     assert "1.0 run meanwhile, memory allows 10.0" in verdicts["evidence"][0]
 
@@ -147,7 +156,7 @@ def test_a_full_memory_is_a_matter_of_more_memory(ledger_of: LedgerOf) -> None:
         for n in range(5)
     ]
     verdicts = concurrency_verdicts(ledger_of(calls, CONFIGURATION), CONFIGURATION)
-    assert verdicts["applies"].to_list() == [False, False, True]
+    assert verdicts["applies"].to_list() == [False, False, True, True]
 
 
 def test_a_pool_is_cut_by_replica_and_hour(ledger_of: LedgerOf) -> None:
@@ -176,7 +185,7 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(shapes=CALLS, split=st.integers(1, 100))
 def test_the_mean_is_b_of_the_law_and_parts_of_the_time_add_up(
     ledger_of: LedgerOf, shapes: Sequence[tuple[int, int, int, int]], split: int
