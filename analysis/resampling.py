@@ -74,8 +74,7 @@ def levelled(amounts: Amounts, days: Sequence[date]) -> Amounts:
     """
     factor = np.ones_like(amounts)
     for first in range(len(days) // 2, len(days) - CHANGED_DAYS + 1):
-        before = [_median_of_weekday(amounts[:first], days[:first], day) for day in days]
-        medians = np.array(before)
+        medians = _medians(amounts, days, first)
         ratios = np.divide(amounts, medians, out=np.ones_like(amounts), where=medians > 0)
         last = ratios[first:][medians[first:] > 0]
         spread = _spread(ratios[:first][medians[:first] > 0])
@@ -94,7 +93,7 @@ def tempered(amounts: Amounts, days: Sequence[date]) -> Amounts:
     that; the deviation is that of all days from the medians of their weekdays, as a ratio, and is
     taken to be at least 5 %. Days whose median is 0 stay.
     """
-    medians = np.array([_median_of_weekday(amounts, days, day) for day in days])
+    medians = _medians(amounts, days, len(days))
     ratios = np.divide(amounts, medians, out=np.ones_like(amounts), where=medians > 0)
     known = ratios[medians > 0]
     if not known.size:
@@ -148,10 +147,15 @@ def _spread(ratios: Amounts) -> float:
     return max(MAD_TO_SIGMA * float(np.median(np.abs(ratios - 1))), LEAST_SPREAD)
 
 
-def _median_of_weekday(amounts: Amounts, days: Sequence[date], day: date) -> float:
-    """The median of the days of the weekday of `day`; 0 where there are none."""
-    alike = [at for at, one in enumerate(days) if one.weekday() == day.weekday()]
-    return float(np.median(amounts[alike])) if alike else 0.0
+def _medians(amounts: Amounts, days: Sequence[date], count: int) -> Amounts:
+    """For each of `days` the median of its weekday among the first `count`; 0 where it has none."""
+    weekdays = np.array([day.weekday() for day in days])
+    medians = np.zeros(len(days))
+    for weekday in range(7):
+        own = amounts[:count][weekdays[:count] == weekday]
+        if own.size:
+            medians[weekdays == weekday] = np.median(own)
+    return medians
 
 
 def _is_weekend(day: date) -> bool:
