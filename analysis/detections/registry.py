@@ -5,13 +5,14 @@ Owns which lever has none: of it is said what it needs.
 
 from collections.abc import Mapping
 
-from analysis.detections import capacity, lengths, repeats, serving, structure
+from analysis.detections import capacity, lengths, prompts, repeats, serving, structure
 from analysis.detections.detected import Detection
 
 DETECTIONS: Mapping[int, Detection] = {
     **repeats.DETECTIONS,
     **capacity.DETECTIONS,
     **lengths.DETECTIONS,
+    **prompts.DETECTIONS,
     **serving.DETECTIONS,
     **structure.DETECTIONS,
 }

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from analysis.detections.detected import Asked, Detected, Detection, joined, no, yes
+from analysis.batch_lane import LOOK_NOTE, batch_lane
+from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.few_outputs import few_outputs, few_outputs_claims
 from analysis.wording import counted
 
@@ -37,5 +38,29 @@ def _no_model(asked: Asked) -> Detected:
     return yes(str(joined(*texts)), claims, missing=missing)
 
 
-DETECTIONS: Mapping[int, Detection] = {6: _no_model}
+def _batch_lane(asked: Asked) -> Detected:
+    """Lever 21: work that nobody waits for."""
+    rows = batch_lane(
+        asked.ledger, asked.configuration, window=asked.window, where=asked.where
+    ).frame
+    untold = int(rows.filter(pl.col("lane") == "unknown")["call_count"].sum())
+    missing = (
+        f"not told who waits for {counted(untold, 'call')}: send their traces" if untold else None
+    )
+    batch = rows.filter(pl.col("lane") == "batch")
+    if batch.is_empty():
+        if untold:
+            return unknown(f"needs traces: {missing}")
+        return no("somebody waits for the calls of each endpoint", missing)
+    texts = [
+        f"nobody waits for {row['endpoint'] or 'calls of no known endpoint'}: "
+        f"{counted(row['call_count'], 'call')}, {row['gpu_seconds'] or 0:,.0f} GPU-seconds, told "
+        f"by {row['evidence']}"
+        for row in batch.head(MOST_ENDPOINTS).to_dicts()
+    ]
+    needs = "needs the model with two lanes to say what it saves"
+    return yes(str(joined(*texts)), beside=LOOK_NOTE, missing=joined(needs, missing))
+
+
+DETECTIONS: Mapping[int, Detection] = {6: _no_model, 21: _batch_lane}
 """By number of the lever."""

@@ -62,7 +62,7 @@ REPEATED = [
     call(2, 8, prompt_hash="p"),
     call(3, 12, prompt_hash="p"),
     call(4, 14, prompt_hash="p"),
-    call(7, 30, endpoint="/other"),
+    call(7, 30, endpoint="/other", trace_id="c" * 32),
     # An operation of two attempts, the first of which failed.
     call(5, 40, trace_id="a" * 32, attempt=1, retry_of="5" * 32, status="error"),
     call(6, 60, trace_id="a" * 32, attempt=2, retry_of="5" * 32),
