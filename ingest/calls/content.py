@@ -18,6 +18,24 @@ Message = dict[str, Json]
 _WRAPPERS = ("message", "prompt", "completion", "embedding")
 _TEXT_TYPES = (None, "text", "input_text", "output_text")
 _LISTS_IN_A_REQUEST = ("messages", "choices", "prompt", "input", "output", "contents")
+_MESSAGE_KEYS = frozenset(
+    {
+        *("role", "content", "contents", "parts", "text", "type", "tool_calls", "tool_call"),
+        *(*_WRAPPERS, "messages", "message_content", "function", "arguments", "functionCall"),
+        *("functionResponse", "function_call", "function_response", "generations", "choices"),
+        *(
+            "kwargs",
+            "data",
+            "output",
+            "input",
+            "inlineData",
+            "fileData",
+            "inline_data",
+            "file_data",
+        ),
+    }
+)
+"""Keys that some sender gives a message, or a part of one."""
 _MAX_INDEX = 100_000
 _MAX_STEPS = 32
 
@@ -119,12 +137,22 @@ def _messages(raw: Json, role: str) -> list[Message]:
     given = parsed_json(raw)
     if given is None or given in ("", []):
         return []
+    if isinstance(raw, str) and _is_text_in_json(given):
+        return [{"role": role, "content": raw}]
     if isinstance(given, Mapping):
         inside = given.get("messages")
         return _messages(inside, role) if inside else [_message(given, role)]
     if isinstance(given, list | tuple):
         return [_message(item, role) for item in given]
     return [{"role": role, "content": str(raw)}]
+
+
+def _is_text_in_json(given: Json) -> bool:
+    """Whether `given` is what was said, in JSON, and not messages: no key of one is in it."""
+    items = given if isinstance(given, list | tuple) else [given]
+    return bool(items) and all(
+        isinstance(item, Mapping) and item and _MESSAGE_KEYS.isdisjoint(item) for item in items
+    )
 
 
 def _message(raw: Json, role: str) -> Message:
@@ -177,7 +205,10 @@ def _listed(raw: Json) -> list[Json]:
     if raw is None:
         return []
     given = parsed_json(raw) if isinstance(raw, str) and raw.startswith("[") else raw
-    return list(given) if isinstance(given, list | tuple) else [raw]
+    is_list = isinstance(given, list | tuple) and not (
+        isinstance(raw, str) and _is_text_in_json(given)
+    )
+    return list(given) if is_list else [raw]
 
 
 def listed_attributes(attributes: Mapping[str, Json], prefix: str) -> dict[str, Json]:

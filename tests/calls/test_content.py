@@ -364,6 +364,23 @@ def test_tools_and_retrievals_keep_hashes_of_what_went_in_and_out(
     assert found.calls == ()
 
 
+@pytest.mark.parametrize("given_text", ['{"label": "spam"}', '[{"name": "Bob"}, {"name": "Ann"}]'])
+@pytest.mark.parametrize(
+    "attributes_of",
+    [
+        lambda text: {"gen_ai.completion": text},
+        lambda text: {"gen_ai.output.messages": json.dumps([{"content": text}])},
+    ],
+)
+def test_an_answer_in_json_is_text_and_no_message(
+    given_text: str, attributes_of: Any, chat: Any, one_call: Any
+) -> None:
+    found: Call = one_call(chat("c", attributes=attributes_of(given_text)), content="full")
+    assert json.loads(found.completion or "") == [{"role": "assistant", "content": given_text}]
+    other: Call = one_call(chat("c", attributes=attributes_of('{"label": "ham"}')), content="full")
+    assert found.output_hash != other.output_hash
+
+
 @pytest.mark.parametrize(
     "text",
     ["[" * 100_000, "{" * 2_000 + "}" * 2_000, '{"a":' * 900 + "1" + "}" * 900, "\ud800", ""],
