@@ -43,16 +43,26 @@ def read_bill(
         **caller_values(filters),
     )
     rates = {rate.rate_id for rate in rates_in(connection) if rate.price_per_gpu_hour is not None}
+    return bill_of(
+        served["call_no"].to_numpy(),
+        run_question(connection, question_named("charged_pieces"), cohort_ids=cohort_ids),
+        parts_of_costs(connection, configuration, cohort_ids),
+        priced_rates=rates,
+    )
+
+
+def parts_of_costs(
+    connection: Connection, configuration: Configuration | None, cohort_ids: Sequence[int]
+) -> pl.DataFrame:
+    """What each call priced by the token costs, with what its input and its output do.
+
+    The two are null where they are not told apart, and without a `configuration`.
+    """
     costs = run_question(connection, question_named("token_costs"), cohort_ids=cohort_ids)
     parts = NO_PARTS
     if configuration is not None and not costs.is_empty():
         parts = _parts_of_calls(connection, configuration, cohort_ids)
-    return bill_of(
-        served["call_no"].to_numpy(),
-        run_question(connection, question_named("charged_pieces"), cohort_ids=cohort_ids),
-        costs.join(parts, on="call_no", how="left"),
-        priced_rates=rates,
-    )
+    return costs.join(parts, on="call_no", how="left")
 
 
 def _parts_of_calls(

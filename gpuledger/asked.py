@@ -26,6 +26,7 @@ GROUPED: Mapping[str, str] = {
     "response_cache": "analysis.response_cache:response_cache",
     "batch_lane": "analysis.batch_lane:batch_lane",
     "few_outputs": "analysis.few_outputs:few_outputs",
+    "output_format": "analysis.output_format:output_format",
     "anomalies": "analysis.anomalies:anomalies",
     "forecast": "analysis.forecast:forecast",
     "unit_costs": "analysis.unit_costs:unit_costs",

@@ -37,6 +37,7 @@ COMMANDS = {
     "bursts": "gpuledger ask bursts",
     "interference": "gpuledger ask interference",
     "preemptions": "gpuledger ask preemptions",
+    "output_format": "gpuledger ask output_format --by COLUMN",
     "rejects": "gpuledger ask rejects",
     "pairs": "gpuledger ask pairs",
     "operations": "gpuledger ask operations",
@@ -63,6 +64,8 @@ COMMANDS = {
 PARTS = {
     "prompt_chunks": "gpuledger ask chunks --by COLUMN",
     "few_outputs_calls": "gpuledger ask few_outputs --by COLUMN",
+    "answer_shapes": "gpuledger ask output_format --by COLUMN",
+    "output_parts": "gpuledger levers",
     "span_count": "gpuledger ask critical_path --by COLUMN",
     "critical_path_calls": "gpuledger ask critical_path --by COLUMN",
     "critical_path_runs": "gpuledger ask critical_path --by COLUMN",
