@@ -11,6 +11,7 @@ from analysis import (
     idle,
     levers,
     preemptions,
+    prefix_loss,
     prices,
 )
 from analysis.facts import Facts
@@ -22,6 +23,7 @@ COMPUTED: tuple[Facts, ...] = (
     forecast.FACTS,
     levers.FACTS,
     idle.FACTS,
+    prefix_loss.FACTS,
     prices.FACTS,
     preemptions.FACTS,
 )

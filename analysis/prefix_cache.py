@@ -13,9 +13,10 @@ from analysis.errors import NoDataError
 from analysis.extent import no_calls
 from analysis.groups import Groups, groups_of
 from analysis.prefix.caches import UNLIMITED, Floats, held_blocks
-from analysis.prefix.distances import NEVER, Integers
+from analysis.prefix.distances import NEVER
+from analysis.prefix.engines import IS_KNOWN, cache_numbers, numbered_engines
+from analysis.prefix.orders import NO_HASHES
 from analysis.prefix.prompts import MOST_BLOCKS, Prompts, read_prompts
-from analysis.selection import read_cohorts
 from analysis.sql import question_named, run_in_batches
 from analysis.window import Window
 from analysis.wording import counted
@@ -27,11 +28,6 @@ CAPACITIES_TOKENS = (*(4096 * 4**step for step in range(7)), UNLIMITED)
 
 REACHES = ("replica", "pool")
 
-NO_HASHES = (
-    "no call here has prefix hashes and a time: hashes are made of the texts or token ids that "
-    'come with a call, unless `content` is "off" or `prefix_block_tokens` is 0; see '
-    "docs/counting.md"
-)
 AVOIDABLE = (
     "avoidable_gpu_seconds: of the prefill of calls that tell what they read from a cache, the "
     "share of their uncached tokens that this cache would hold; an estimate, to be replayed"
@@ -41,12 +37,9 @@ LEFT_OUT = (
     "leaves out what prompts begin with, such as system messages"
 )
 BATCH_CALLS = 50_000
-_ENGINE = ("pool", "provider", "model", "adapter")
-"""Calls that differ in one of these share no cache."""
 _CACHE = ("reach", "capacity_tokens")
 _GROUP = ("group_number", "time_number", "caller")
 _IS_ASKED = pl.col("group_number").is_not_null()
-_IS_KNOWN = (pl.col("block_count") > 0) & pl.col("served_at").is_not_null()
 
 
 def prefix_cache(  # noqa: PLR0913 - a question is asked by keywords
@@ -78,9 +71,7 @@ def prefix_cache(  # noqa: PLR0913 - a question is asked by keywords
 
 
 def _read(connection: Connection, groups: Groups, most_blocks: int) -> Prompts:
-    engines = read_cohorts(connection, {"origin": groups.filters["origin"]}).with_columns(
-        engine_number=pl.struct(_ENGINE).rank("dense").cast(pl.Int64)
-    )
+    engines = numbered_engines(connection, groups.filters["origin"])
     batches = run_in_batches(
         connection,
         question_named("prefix_cache"),
@@ -92,14 +83,14 @@ def _read(connection: Connection, groups: Groups, most_blocks: int) -> Prompts:
     prompts = read_prompts(batches, most_blocks)
     if prompts.calls.is_empty() or prompts.calls["group_number"].count() == 0:
         raise no_calls(connection, groups.asked, groups.filters)
-    if not prompts.calls.select((_IS_ASKED & _IS_KNOWN).any()).item():
+    if not prompts.calls.select((_IS_ASKED & IS_KNOWN).any()).item():
         raise NoDataError(NO_HASHES)
     return prompts
 
 
 def _of_reach(prompts: Prompts, reach: str) -> pl.DataFrame:
     """A row for each group and capacity, of caches of this reach."""
-    caches = _cache_numbers(prompts.calls, reach)
+    caches = cache_numbers(prompts.calls, reach)
     asked = prompts.calls.with_columns(is_known=pl.Series(caches != NEVER))
     held_by_capacity = held_blocks(prompts, caches, CAPACITIES_TOKENS)
     return pl.concat(
@@ -108,17 +99,6 @@ def _of_reach(prompts: Prompts, reach: str) -> pl.DataFrame:
         )
         for capacity, held in zip(CAPACITIES_TOKENS, held_by_capacity, strict=True)
     )
-
-
-def _cache_numbers(calls: pl.DataFrame, reach: str) -> Integers:
-    """Through which cache each call goes; `NEVER` where that is not known."""
-    shared = ["engine_number", "prefix_block_tokens"]
-    is_known, key = _IS_KNOWN, pl.struct(shared)
-    if reach == "replica":
-        is_known &= pl.col("replica").is_not_null()
-        key = pl.struct([*shared, "replica"])
-    number = pl.when(is_known).then(key.rank("dense").cast(pl.Int64)).otherwise(NEVER)
-    return calls.select(number).to_series().to_numpy()
 
 
 def _sums(calls: pl.DataFrame, held: Floats) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from analysis.columns import nearest, parsed_filters
 from analysis.errors import WrongQuestionError
 from analysis.ttl import DEFAULT_TTL, parsed_ttl_ns
 from analysis.window import Window
-from gpuledger.asked import CACHES, GROUPED, LISTS, NAMES, POOLED, loaded
+from gpuledger.asked import CACHES, GROUPED, LISTS, NAMES, POOLED, ROOMS, loaded
 from gpuledger.asking import (
     by_option,
     print_answer,
@@ -46,6 +46,11 @@ Prepared = Callable[[Ledger], Answer]
 @click.option("--limit", type=click.IntRange(min=1), help="Of a list: at most so many rows.")
 @click.option(
     "--ttl", default=DEFAULT_TTL, show_default=True, help=f"{', '.join(CACHES)}: life of an answer."
+)
+@click.option(
+    "--capacity-tokens",
+    type=click.IntRange(min=1),
+    help=f"{', '.join(ROOMS)}: room of each cache; else as engines or the configuration tell.",
 )
 @click.option("--policy", default="own", show_default=True, help="idle: own, proportional or peak.")
 @ledger_option
@@ -85,6 +90,8 @@ def _prepared(name: str, configuration: Configuration, asked: Words) -> Prepared
     if name in OWN:
         return OWN[name](configuration, window, asked)
     lives = {"ttl_ns": parsed_ttl_ns(asked["ttl"])} if name in CACHES else {}
+    if name in ROOMS:
+        lives = {"capacity_tokens": asked["capacity_tokens"]}
     if name in GROUPED:
         answered, where, by = loaded(GROUPED[name]), parsed_filters(asked["where"]), asked["by"]
         return lambda ledger: answered(

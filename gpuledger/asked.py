@@ -23,6 +23,7 @@ GROUPED: Mapping[str, str] = {
     "history": "analysis.history:history",
     "examples": "analysis.examples:examples",
     "prefix_cache": "analysis.prefix_cache:prefix_cache",
+    "prefix_loss": "analysis.prefix_loss:prefix_loss",
     "response_cache": "analysis.response_cache:response_cache",
     "batch_lane": "analysis.batch_lane:batch_lane",
     "few_outputs": "analysis.few_outputs:few_outputs",
@@ -61,6 +62,9 @@ POOLED: Mapping[str, tuple[str, str]] = {
 
 CACHES = ("duplicates", "response_cache", "tool_repeats")
 """Questions that ask for a cache, whose answers live for `--ttl`."""
+
+ROOMS = ("prefix_loss",)
+"""Questions that ask for a prefix cache, which has room for `--capacity-tokens`."""
 
 NAMES = (*GROUPED, "calls", *LISTS, *POOLED, "engine", "budget", "idle", "semantic_cache")
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "history": "gpuledger ask history --by COLUMN",
     "examples": "gpuledger ask examples --by COLUMN",
     "prefix_cache": "gpuledger ask prefix_cache --by COLUMN",
+    "prefix_loss": "gpuledger ask prefix_loss --by COLUMN",
     "response_cache": "gpuledger ask response_cache --by COLUMN",
     "concurrency": "gpuledger ask concurrency",
     "context_limits": "gpuledger ask context_limits",
@@ -62,6 +63,7 @@ COMMANDS = {
 """Question to the command that asks it."""
 
 PARTS = {
+    "prompt_orders": "gpuledger ask prefix_loss --by COLUMN",
     "prompt_chunks": "gpuledger ask chunks --by COLUMN",
     "few_outputs_calls": "gpuledger ask few_outputs --by COLUMN",
     "answer_shapes": "gpuledger ask output_format --by COLUMN",

@@ -18,6 +18,24 @@ NEVER = -1
 """The distance of a block that was not used before."""
 
 
+def used_before(block_ids: Integers) -> npt.NDArray[np.bool_]:
+    """For each block whether a prompt before used it; `block_ids` as for `reuse_distances`."""
+    if len(block_ids) == 0:
+        return np.empty(0, dtype=np.bool_)
+    known: npt.NDArray[np.bool_] = _last_uses(block_ids, np.arange(len(block_ids))) != NEVER
+    return known
+
+
+def used_again(block_ids: Integers) -> npt.NDArray[np.bool_]:
+    """For each block whether another prompt, before or after, uses it."""
+    order = np.argsort(block_ids, kind="stable")
+    is_next = block_ids[order][1:] == block_ids[order][:-1]
+    again = np.zeros(len(block_ids), dtype=np.bool_)
+    again[order[1:][is_next]] = True
+    again[order[:-1][is_next]] = True
+    return again
+
+
 def reuse_distances(block_ids: Integers, prompt_starts: Integers) -> Integers:
     """For each block, how many distinct blocks were used since its last use, itself included.
 
