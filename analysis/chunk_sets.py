@@ -4,9 +4,10 @@ Owns the set work over chunks. Refuses to say whether a chunk is needed: that on
 is markup, is all that it knows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 BATCH_CALLS = 50_000
@@ -17,6 +18,8 @@ MOST_CHUNKS = 20_000_000
 """Different chunks among which near ones are looked for: 1 GB."""
 
 GROUP = ("group_number", "time_number", "caller")
+OF_CALL = ("group_key", "call_no", "size", "other_tokens", "held")
+SHARED = (*GROUP, "context_tokens", "repeated_tokens", "near_repeated_tokens")
 _LISTS = (
     "chunk_hashes",
     "chunk_signatures",
@@ -39,18 +42,19 @@ class ChunkSets:
     is_compared: bool = True
     is_context_only: bool = False
     removable: list[pl.DataFrame] = field(default_factory=list)
+    _groups: list[pl.DataFrame] = field(default_factory=list)
     _partial: list[pl.DataFrame] = field(default_factory=list)
     _partial_rows: int = 0
 
     def take(self, batch: pl.DataFrame) -> None:
         """Add the calls of `batch`."""
-        chunks = batch.explode(_LISTS).with_columns(
-            is_first=pl.struct("call_no", "chunk_hashes").is_first_distinct()
-        )
+        keyed = batch.with_columns(group_key=pl.struct(GROUP).hash())
+        chunks = _taken_apart(keyed)
         is_context = ~pl.col("chunk_is_result")
         of_calls = chunks.filter(is_context) if self.is_context_only else chunks
         self.removable.append(removable_tokens(of_calls))
         if self.is_compared:
+            self._groups.append(keyed.select("group_key", *GROUP).unique("group_key"))
             self._add(_sums(chunks.filter(pl.col("is_first") & is_context)))
 
     def removable_chunks(self) -> pl.DataFrame:
@@ -64,8 +68,11 @@ class ChunkSets:
         chunk, `near_repeated_tokens` those of chunks that are nearly another of the group, None
         where there are too many to look.
         """
+        if not self._groups:
+            return _shared(_sums(_no_chunks())).join(_no_chunks(), on="group_key").select(SHARED)
         self._compact()
-        return _shared(self._partial[0] if self._partial else _sums(_no_chunks()))
+        groups = pl.concat(self._groups).unique("group_key")
+        return _shared(self._partial[0]).join(groups, on="group_key").select(SHARED)
 
     def _add(self, sums: pl.DataFrame) -> None:
         self._partial.append(sums)
@@ -78,9 +85,26 @@ class ChunkSets:
         if len(self._partial) > 1:
             self._partial = [
                 pl.concat(self._partial)
-                .group_by(*GROUP, "chunk_hash")
-                .agg(pl.col("tokens").sum(), pl.col("most_tokens").max(), pl.col("signature").min())
+                .group_by("chunk_key")
+                .agg(
+                    pl.col("group_key", "chunk_hash").first(),
+                    pl.col("tokens").sum(),
+                    pl.col("most_tokens").max(),
+                    pl.col("signature").min(),
+                )
             ]
+
+
+def _taken_apart(batch: pl.DataFrame) -> pl.DataFrame:
+    """A row a chunk, in the order of the prompt; `is_first` where the call has it first there."""
+    chunks = batch.select(*OF_CALL, *_LISTS).explode(_LISTS)
+    key = pl.col("call_no").hash() ^ _bits("chunk_hashes")
+    return chunks.with_columns(is_first=key.is_first_distinct())
+
+
+def _bits(column: str) -> pl.Expr:
+    """The 64 bits of a whole number, as an unsigned one."""
+    return pl.col(column).cast(pl.Int64).reinterpret(signed=False)
 
 
 def removable_tokens(chunks: pl.DataFrame) -> pl.DataFrame:
@@ -105,7 +129,10 @@ def removable_tokens(chunks: pl.DataFrame) -> pl.DataFrame:
 
 def _sums(chunks: pl.DataFrame) -> pl.DataFrame:
     """By group and chunk the tokens over all calls, and of the longest one."""
-    return chunks.group_by(*GROUP, chunk_hash="chunk_hashes").agg(
+    key = pl.col("group_key") ^ _bits("chunk_hashes").hash()
+    return chunks.group_by(chunk_key=key).agg(
+        pl.col("group_key").first(),
+        chunk_hash=pl.col("chunk_hashes").first(),
         tokens=pl.col("chunk_tokens").sum(),
         most_tokens=pl.col("chunk_tokens").max(),
         signature=pl.col("chunk_signatures").min(),
@@ -113,11 +140,12 @@ def _sums(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shared(sums: pl.DataFrame) -> pl.DataFrame:
-    near = _near_others(sums) if sums.height <= MOST_CHUNKS else pl.lit(None, pl.Boolean)
+    ordered = sums.sort("chunk_hash")
+    is_looked_for = ordered.height <= MOST_CHUNKS
+    near = _near_others(ordered) if is_looked_for else pl.lit(None, pl.Boolean)
     return (
-        sums.sort("chunk_hash")
-        .with_columns(is_near=near)
-        .group_by(GROUP)
+        ordered.with_columns(is_near=near)
+        .group_by("group_key")
         .agg(
             context_tokens=pl.col("tokens").sum(),
             repeated_tokens=(pl.col("tokens") - pl.col("most_tokens")).sum(),
@@ -128,26 +156,40 @@ def _shared(sums: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _near_others(sums: pl.DataFrame) -> pl.Series:
-    """Whether each chunk, in the order of its hash, nearly is one before it in its group.
+def _near_others(ordered: pl.DataFrame) -> pl.Series:
+    """Whether each chunk nearly is one before it in its group.
 
     Seven of eight bytes agree where the signatures agree without one of them: eight groupings.
     """
-    ordered = sums.sort("chunk_hash").select(
-        pl.struct(GROUP).rank("dense").alias("group"),
-        pl.col("signature").cast(pl.Int64).reinterpret(signed=False),
-    )
-    near = pl.Series([False]).new_from_index(0, ordered.height)
+    near = np.zeros(ordered.height, dtype=bool)
     for at in range(_SIGNATURE_BYTES):
-        mask = pl.lit((2**64 - 1) ^ (0xFF << 8 * at), pl.UInt64)
-        key = pl.struct("group", pl.col("signature") & mask)
-        near |= ordered.select(~key.is_first_distinct()).to_series()
-    return near
+        others = _bits("signature") & pl.lit((2**64 - 1) ^ (0xFF << 8 * at), pl.UInt64)
+        keys = ordered.select(others.hash() ^ pl.col("group_key")).to_series().to_numpy()
+        near |= _came_before(keys)
+    return pl.Series(near)
+
+
+def _came_before(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether each key stands before itself too; few do, and sorting finds which."""
+    in_order = np.sort(keys)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    found = np.zeros(len(keys), dtype=bool)
+    if len(repeated):
+        at = np.minimum(np.searchsorted(repeated, keys), len(repeated) - 1)
+        (places,) = np.nonzero(repeated[at] == keys)
+        _, first = np.unique(keys[places], return_index=True)
+        found[places] = True
+        found[places[first]] = False
+    return found
 
 
 def _no_chunks() -> pl.DataFrame:
     """A frame without a row in the columns that a batch has when it is taken apart."""
-    names: Sequence[str] = ("group_number", "time_number", "call_no", "size", "other_tokens")
-    whole = dict.fromkeys((*names, "held", *_LISTS[:-1]), pl.Int64)
-    flags = dict.fromkeys(("chunk_is_result", "is_first"), pl.Boolean)
-    return pl.DataFrame(schema={**whole, "caller": pl.String, **flags})
+    whole = dict.fromkeys((*OF_CALL, *GROUP, *_LISTS), pl.Int64)
+    other = {
+        "group_key": pl.UInt64,
+        "caller": pl.String,
+        "chunk_is_result": pl.Boolean,
+        "is_first": pl.Boolean,
+    }
+    return pl.DataFrame(schema={**whole, **other})

@@ -7,7 +7,7 @@ one word is enough, also inside of a longer one.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 MIN_TERMS = 8
 """An answer of fewer words is a label, a number or a yes, which shows nothing of what was read."""
@@ -15,10 +15,11 @@ MAX_CHARACTERS = 100_000
 """Longer answers touch everything, and are not compared."""
 
 _TERM = re.compile(
-    r"(?P<run>[\u3400-\u9fff\uac00-\ud7af々]{2,})|[\u30a0-\u30ff]{2,}|\d{2,}"
+    r"[\u3400-\u9fff\uac00-\ud7af々]{2,}|[\u30a0-\u30ff]{2,}|\d{2,}"
     r"|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4,}"
 )
 """Words, numbers, katakana, and runs of kanji or hangul, which are compared by two characters."""
+_RUN = re.compile(r"[\u3400-\u9fff\uac00-\ud7af々]")
 _COMMON_WORDS = """
     about above according across after again against also although always among another around
     based because been before being below between both cannot come contains could describes does
@@ -38,25 +39,19 @@ def terms_of(texts: Sequence[str]) -> frozenset[str] | None:
     """What the answer in `texts` is compared by; None where it says too little, or too much."""
     if sum(map(len, texts)) > MAX_CHARACTERS:
         return None
-    found = frozenset(term for text in texts for term in _terms(folded(text)))
+    words = {word for text in texts for word in _TERM.findall(folded(text))} - _COMMON
+    runs = {word for word in words if _RUN.match(word)}
+    pairs = {run[at : at + 2] for run in runs for at in range(len(run) - 1)}
+    found = frozenset((words - runs) | pairs)
     return found if len(found) >= MIN_TERMS else None
 
 
 def is_touched(chunk: str, terms: frozenset[str]) -> bool:
     """Whether any of `terms` stands in `chunk`, which is not folded yet."""
     text = folded(chunk)
-    return any(term in text for term in terms)
+    return any(map(text.__contains__, terms))
 
 
 def folded(text: str) -> str:
     """`text` without differences of case and width."""
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
-
-
-def _terms(text: str) -> Iterator[str]:
-    for found in _TERM.finditer(text):
-        run = found["run"]
-        if run:
-            yield from (run[at : at + 2] for at in range(len(run) - 1))
-        elif found[0] not in _COMMON:
-            yield found[0]

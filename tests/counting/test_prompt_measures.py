@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ingest.calls.derive import derive_trace
 from ingest.config import Configuration
+from ingest.counting.chunk_memory import ChunkMemory, Piece
 from ingest.counting.chunks import chunks_of_context
 from ingest.counting.markup import markup_of
-from ingest.counting.notes import ChunkMemory
 from ingest.counting.signatures import signature, text_hash
 from ingest.counting.token_ids import token_memory
 from ingest.counting.touched import is_touched, terms_of
@@ -301,11 +301,13 @@ def test_a_hash_is_of_the_text_whatever_its_unicode_form() -> None:
 
 def test_what_is_forgotten_is_measured_again_alike() -> None:
     memory = ChunkMemory(remembered_chunks=1)
-    ids = token_memory().ids(PUMP, "o200k_base")
-    extents = ((0, len(PUMP)),)
-    first = memory.chunks(PUMP, "o200k_base", None, extents, ids)
-    assert memory.chunks(PUMP, "o200k_base", None, extents, ids) == first
-    assert first[0].tokens == len(ids)
+    pieces = [
+        Piece(text, token_memory().ids(text, "o200k_base"), 0, "o200k_base", None)
+        for text in (PUMP, LEASE_JA, f"<p>{PUMP}")
+    ]
+    first = [memory.measured(piece) for piece in pieces]
+    assert [memory.measured(piece) for piece in pieces] == first
+    assert [each.markup_tokens > 0 for each in first] == [False, False, True]
 
 
 def test_lists_of_other_chunks_are_refused() -> None:
