@@ -57,6 +57,7 @@ POOLED: Mapping[str, tuple[str, str]] = {
         "analysis.preemptions:PREEMPTION_FILTERS",
     ),
     "interference": ("analysis.interference:interference", "analysis.capacity.lanes:LANE_FILTERS"),
+    "gpu_fit": ("analysis.gpu_fit:gpu_fit", "analysis.gpu_fit:GPU_FIT_FILTERS"),
 }
 """Questions with columns of their own to group by, with what they may be filtered by."""
 

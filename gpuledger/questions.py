@@ -37,6 +37,7 @@ COMMANDS = {
     "context_limits": "gpuledger ask context_limits",
     "bursts": "gpuledger ask bursts",
     "interference": "gpuledger ask interference",
+    "gpu_fit": "gpuledger ask gpu_fit",
     "preemptions": "gpuledger ask preemptions",
     "output_format": "gpuledger ask output_format --by COLUMN",
     "rejects": "gpuledger ask rejects",
