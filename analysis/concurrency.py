@@ -101,9 +101,13 @@ def concurrency_verdicts(
     ledger: Ledger, configuration: Configuration, *, window: Window | None = None
 ) -> pl.DataFrame:
     """Whether levers 15, 16, 17 and 32 apply to each pool; see `Verdict`."""
-    answer = concurrency(ledger, configuration, window=window)
+    return verdicts_of(concurrency(ledger, configuration, window=window).frame)
+
+
+def verdicts_of(pools: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts of `concurrency_verdicts` from the rows of an answer, a pool each."""
     return verdict_frame(
-        verdict for row in answer.frame.iter_rows(named=True) for verdict in _verdicts(row)
+        verdict for row in pools.iter_rows(named=True) for verdict in _verdicts(row)
     )
 
 

@@ -4,13 +4,14 @@ Owns their sentences. Verdicts are of whole pools: a filter of calls does not na
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import polars as pl
 
 from analysis.bursts import bursts_verdicts
-from analysis.concurrency import NO_QUEUE, NO_SIZE, SELDOM_RATIO, concurrency, concurrency_verdicts
+from analysis.concurrency import NO_QUEUE, NO_SIZE, SELDOM_RATIO, concurrency, verdicts_of
 from analysis.context_limits import context_limits_verdicts
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.errors import NoDataError
@@ -20,7 +21,7 @@ from analysis.interference import interference_verdicts
 from analysis.money import money_text
 from analysis.wording import counted
 
-VerdictsOf = Callable[..., pl.DataFrame]
+VerdictsOf = Callable[[Asked], pl.DataFrame]
 
 MOST_POOLS = 3
 """So many pools stand in a sentence; of more it says how many."""
@@ -29,15 +30,13 @@ ONE_AT_ONCE = 1.2
 NEARLY_FULL_RATIO = 0.9
 IDLE_RATIO = 0.1
 """Less idle time than this share of what is provisioned is the reserve that a peak needs."""
+WHOLE_POOLS = "of whole pools, whatever calls were asked for"
 GPU_TYPES = "needs what other GPUs take for the same steps, to compare their types"
 
 
 def _verdict(name: str, verdicts: VerdictsOf, lever: int, asked: Asked) -> Detected:
     """The verdicts of all pools on `lever`, as one answer."""
-    frame = asked.once(
-        name, lambda: verdicts(asked.ledger, asked.configuration, window=asked.window)
-    )
-    rows = frame.filter(pl.col("lever") == lever)
+    rows = asked.once(name, lambda: verdicts(asked)).filter(pl.col("lever") == lever)
     found = rows.filter("applies")
     open_ones = rows.filter(pl.col("applies").is_null())
     missing = _by_pool(open_ones, "missing")
@@ -49,6 +48,22 @@ def _verdict(name: str, verdicts: VerdictsOf, lever: int, asked: Asked) -> Detec
             _by_pool(rows.filter(pl.col("evidence").is_not_null()), "evidence"),
         )
     return no(str(_by_pool(rows, "evidence")))
+
+
+def _room(asked: Asked) -> pl.DataFrame:
+    return verdicts_of(_lanes(asked))
+
+
+def _longest(asked: Asked) -> pl.DataFrame:
+    return context_limits_verdicts(asked.ledger, asked.configuration, window=asked.window)
+
+
+def _beside_prefill(asked: Asked) -> pl.DataFrame:
+    return interference_verdicts(asked.ledger, asked.configuration, window=asked.window)
+
+
+def _arrivals(asked: Asked) -> pl.DataFrame:
+    return bursts_verdicts(asked.ledger, asked.configuration, window=asked.window)
 
 
 def _needs(missing: str | None) -> str | None:
@@ -143,7 +158,7 @@ def _to_the_slo(asked: Asked) -> Detected:
 
 def _degradation(asked: Asked) -> Detected:
     """Lever 41: there are periods of overload, in which calls wait."""
-    crowded = _verdict("bursts", bursts_verdicts, 40, asked)
+    crowded = _verdict("bursts", _arrivals, 40, asked)
     try:
         slo = _to_the_slo(asked)
     except NoDataError:
@@ -186,20 +201,31 @@ def _idle_text(row: Mapping[str, Any]) -> str:
     return text if cost is None else f"{text}, {money_text(cost, row['currency'] or '')}"
 
 
-DETECTIONS: Mapping[int, Detection] = {
-    **{
-        lever: partial(_verdict, "concurrency_verdicts", concurrency_verdicts, lever)
-        for lever in (15, 16, 17)
-    },
-    18: partial(_verdict, "context_limits", context_limits_verdicts, 18),
-    **{
-        lever: partial(_verdict, "interference", interference_verdicts, lever) for lever in (19, 36)
-    },
-    20: _to_the_slo,
+def _whole(detection: Detection) -> Detection:
+    """`detection`, which says that it is of whole pools where calls were chosen."""
+
+    def detected(asked: Asked) -> Detected:
+        found = detection(asked)
+        if not asked.where:
+            return found
+        return replace(found, beside=joined(found.beside, WHOLE_POOLS))
+
+    return detected
+
+
+OF_POOLS: Mapping[int, Detection] = {
+    **{lever: partial(_verdict, "room", _room, lever) for lever in (15, 16, 17)},
+    18: partial(_verdict, "context_limits", _longest, 18),
+    **{lever: partial(_verdict, "interference", _beside_prefill, lever) for lever in (19, 36)},
     32: _kv_quantisation,
     39: _plain_loop,
-    40: partial(_verdict, "bursts", bursts_verdicts, 40),
+    40: partial(_verdict, "bursts", _arrivals, 40),
     41: _degradation,
     44: _right_sizing,
+}
+
+DETECTIONS: Mapping[int, Detection] = {
+    20: _to_the_slo,
+    **{lever: _whole(detection) for lever, detection in OF_POOLS.items()},
 }
 """By number of the lever."""

@@ -58,6 +58,14 @@ def test_idle_time_is_evidence_for_other_sizes(quiet: Any) -> None:
     assert line["missing"].startswith("needs the model to say how few replicas")
 
 
+def test_what_is_told_of_pools_says_so_where_calls_are_chosen(quiet: Any) -> None:
+    chosen = levers(quiet, CONFIGURATION, where={"endpoint": "/ask"}).frame
+    line = chosen.row(by_predicate=pl.col("number") == 39, named=True)
+    assert line["evidence"] == (
+        "no queue stands while calls run; of whole pools, whatever calls were asked for"
+    )
+
+
 def test_a_pool_that_is_busy_needs_no_other_size(ledger_of: Any) -> None:
     busy = Configuration(pools=(Pool(name="gpus", models=("m",), replicas=1),))
     ledger = ledger_of([call(n, n * 10, replica="r") for n in range(4)], busy)
