@@ -20,6 +20,10 @@ from analysis.sql import question_named, run_question
 from analysis.window import QUARTER_NS
 from ingest.ledger import Connection
 
+PREFILL_STEPS = np.array([1, -1, 0], dtype=np.int8)
+DECODE_STEPS = np.array([0, 1, -1], dtype=np.int8)
+"""By how many the start, first token and end of a call change the calls in each phase."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phases:
@@ -65,19 +69,19 @@ def paces_of(calls: Phases, since: int, until: int) -> Paces:
     instants = np.concatenate(clipped)
     order = np.argsort(instants, kind="stable")
     lasts = np.diff(instants[order])
-    count = len(calls.started_at)
-    one, zero = np.ones(count), np.zeros(count)
+    kind = order // max(len(calls.started_at), 1)
 
-    def passed(*steps: Floats, at_most: float = np.inf) -> list[Floats]:
-        """What a running count adds up to until the start, first token and end of each call."""
-        level = np.minimum(np.cumsum(np.concatenate(steps)[order])[:-1], at_most)
+    def passed(level: npt.NDArray[Any]) -> list[Floats]:
+        """What a level after each instant adds up to until the start, first token and end."""
         found = np.empty(len(instants))
-        found[order] = np.concatenate(([0.0], np.cumsum(level * lasts)))
+        found[order[:1]] = 0
+        found[order[1:]] = np.cumsum(level[:-1] * lasts)
         return np.split(found, 3)
 
-    prefill = passed(one, -one, zero, at_most=1)
-    decode = passed(zero, one, -one)
-    held = passed(calls.context_tokens, zero, -calls.context_tokens)
+    prefill = passed(np.cumsum(PREFILL_STEPS[kind], dtype=np.int32) > 0)
+    decode = passed(np.cumsum(DECODE_STEPS[kind], dtype=np.int32))
+    tokens = np.concatenate((calls.context_tokens, np.zeros(len(kind) // 3), -calls.context_tokens))
+    held = passed(np.cumsum(tokens[order]))
     seconds = clipped[2] - clipped[1]
     begins = (calls.first_token_at >= since) & (calls.first_token_at < until)
     kept = begins & (seconds > 0) & ~np.isnan(calls.decode_tokens)

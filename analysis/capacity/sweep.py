@@ -17,6 +17,12 @@ Instants = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
+CUT = 4
+"""The last kind of instant, after arrival, start, first token and end of a call."""
+RUNNING_STEPS = np.array([0, 1, 0, -1, 0], dtype=np.int8)
+WAITING_STEPS = np.array([1, -1, 0, 0, 0], dtype=np.int8)
+"""By how many each kind of instant changes the calls that run, and those that wait."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneCalls:
@@ -61,35 +67,38 @@ def segments_of(calls: LaneCalls, cuts: Instants) -> Segments:
     instants = np.concatenate((*clipped.instants, cuts))
     order = np.argsort(instants, kind="stable")
     instants = instants[order]
-    none = np.zeros(len(cuts))
+    count = len(calls.started_at)
+    kind = (order // max(count, 1)).clip(max=CUT).astype(np.int8)
+    running = np.cumsum(RUNNING_STEPS[kind], dtype=np.int32)[:-1]
+    waiting = np.cumsum(WAITING_STEPS[kind], dtype=np.int32)[:-1]
 
     def running_sum(*steps: Floats) -> Floats:
-        return np.cumsum(np.concatenate((*steps, none))[order])
+        return np.cumsum(np.concatenate((*steps, np.zeros(len(cuts))))[order])
 
-    one = np.ones(len(calls.started_at))
-    zero = np.zeros(len(calls.started_at))
-    waiting = running_sum(one, -one, zero, zero)
-    running = running_sum(zero, one, zero, -one)
-    untold = running_sum(zero, clipped.untold, zero, -clipped.untold)
-    missed = (~calls.is_seen).astype(float)
-    unseen = running_sum(zero, missed, zero, -missed)
+    zero = np.zeros(count)
     growth = running_sum(zero, zero, clipped.growth, -clipped.growth)
-    jumps = running_sum(zero, clipped.at_start, clipped.at_first, -clipped.at_end)
+    jumps = running_sum(zero, clipped.at_start, clipped.at_first, -clipped.at_end)[:-1]
     lasts = np.diff(instants)
     grown = np.concatenate(([0.0], np.cumsum(growth[:-1] * lasts)))
-    begin = np.maximum(jumps[:-1] + grown[:-1], 0)
-    end = np.maximum(jumps[:-1] + grown[1:], 0)
-    kept = (lasts > 0) & ((running[:-1] > 0.5) | (waiting[:-1] > 0.5))
-    runs = running[:-1][kept] > 0.5
+    kept = np.flatnonzero((lasts > 0) & ((running > 0) | (waiting > 0)))
+    runs = running[kept] > 0
+
+    def of_some(calls_with: npt.NDArray[np.bool_]) -> Counts:
+        """How many of these run in each segment."""
+        if not calls_with.any():
+            return np.zeros(len(kept), dtype=np.int64)
+        some = calls_with.astype(np.float64)
+        return np.rint(running_sum(zero, some, zero, -some)[kept]).astype(np.int64)
+
     return Segments(
-        piece=np.searchsorted(cuts, instants[:-1][kept], side="right") - 1,
+        piece=np.searchsorted(cuts, instants[kept], side="right") - 1,
         seconds=lasts[kept] / 1e9,
-        running=np.rint(running[:-1][kept]).astype(np.int64),
-        waiting=np.rint(waiting[:-1][kept]).astype(np.int64),
-        untold=np.rint(untold[:-1][kept]).astype(np.int64),
-        unseen=np.rint(unseen[:-1][kept]).astype(np.int64),
-        kv_begin=np.where(runs, begin[kept], 0),
-        kv_end=np.where(runs, end[kept], 0),
+        running=running[kept].astype(np.int64),
+        waiting=waiting[kept].astype(np.int64),
+        untold=of_some(clipped.is_untold),
+        unseen=of_some(~calls.is_seen),
+        kv_begin=np.where(runs, np.maximum(jumps[kept] + grown[kept], 0), 0),
+        kv_end=np.where(runs, np.maximum(jumps[kept] + grown[kept + 1], 0), 0),
     )
 
 
@@ -106,7 +115,7 @@ class _Clipped:
     at_start: Floats
     at_first: Floats
     at_end: Floats
-    untold: Floats
+    is_untold: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, calls: LaneCalls, since: int, until: int) -> "_Clipped":
@@ -127,5 +136,5 @@ class _Clipped:
             at_start=prompt + before,
             at_first=at_once,
             at_end=prompt + before + at_once + growth * (end - first),
-            untold=is_untold.astype(float),
+            is_untold=is_untold,
         )
