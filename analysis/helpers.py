@@ -39,6 +39,9 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
     },
     # Whether a bound list holds a value.
     "is_among": {"duckdb": "list_contains({1}, {0})", "spark": "array_contains({1}, {0})"},
+    # How many items a list has, and one of them, the first being 1.
+    "size_of": {"duckdb": "len({0})", "spark": "size({0})"},
+    "item_of": {"duckdb": "({0})[{1}]", "spark": "element_at({0}, cast({1} as int))"},
     # Seconds as whole picoseconds, and a whole number that has room for a product of two.
     "picoseconds": {
         "duckdb": "cast(({0}) * 1e12 as bigint)",

@@ -28,6 +28,7 @@ GROUPED: Mapping[str, str] = {
     "batch_lane": "analysis.batch_lane:batch_lane",
     "few_outputs": "analysis.few_outputs:few_outputs",
     "output_format": "analysis.output_format:output_format",
+    "boilerplate": "analysis.boilerplate:boilerplate",
     "anomalies": "analysis.anomalies:anomalies",
     "forecast": "analysis.forecast:forecast",
     "unit_costs": "analysis.unit_costs:unit_costs",
