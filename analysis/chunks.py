@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.chunk_sets import BATCH_CALLS, GROUP, ChunkSets
+from analysis.chunk_sets import BATCH_CALLS, ChunkSets
 from analysis.extent import no_calls
 from analysis.groups import Groups, groups_of
 from analysis.prompt_measures import refuse_unmeasured, unmeasured_notes
 from analysis.selection import caller_values, read_cohorts, selected
+from analysis.shared_chunks import GROUP, SharedChunks
 from analysis.sql import question_named, run_in_batches, run_question
 from analysis.window import Window
 from analysis.wording import counted
@@ -40,7 +41,10 @@ NO_CHUNKS = (
     "no prompt here shows a chunk: mark documents, such as in <document>, or put them below a line "
     "`Context:`; see docs/counting.md"
 )
-TOO_MANY = "there are too many different chunks to look for near ones among calls; narrow --where"
+SAMPLED = (
+    "repeated is estimated by one different chunk in {}, and near ones are not looked for: narrow "
+    "--where for that"
+)
 
 
 def chunks(
@@ -57,13 +61,15 @@ def chunks(
     prompt was measured.
     """
     groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
-    sets = _taken(ledger.connection, groups.values(), ChunkSets())
+    others = SharedChunks()
+    sets = _taken(ledger.connection, groups.values(), ChunkSets(shared=others))
     rows = _rows(ledger.connection, groups, sets)
     refuse_unmeasured(int(rows["known_count"].sum()))
-    shared = sets.shared_chunks().cast({name: rows.schema[name] for name in GROUP})
+    shared = others.tokens().cast({name: rows.schema[name] for name in GROUP})
     joined = rows.join(shared, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
     frame = groups.labelled(joined)
-    return Answer(frame=frame, notes=tuple(_notes(groups.window, frame)), window=groups.window)
+    notes = tuple(_notes(groups.window, frame, others.scale))
+    return Answer(frame=frame, notes=notes, window=groups.window)
 
 
 def chunks_claims(
@@ -91,7 +97,7 @@ def chunks_claims(
         "until": window.until,
         **caller_values(filters),
     }
-    sets = ChunkSets(is_compared=False, is_context_only=section == CONTEXT)
+    sets = ChunkSets(is_context_only=section == CONTEXT)
     _taken(ledger.connection, values, sets)
     return sets.removable_chunks().select("call_no", "prefill_ratio", decode_ratio=pl.lit(0.0))
 
@@ -115,7 +121,7 @@ def _rows(connection: Connection, groups: Groups, sets: ChunkSets) -> pl.DataFra
     return rows
 
 
-def _notes(window: Window, frame: pl.DataFrame) -> Iterator[str]:
+def _notes(window: Window, frame: pl.DataFrame, scale: int) -> Iterator[str]:
     yield f"window: {window.text()}"
     yield from unmeasured_notes(int(frame["unknown_count"].sum()))
     if not frame["chunked_count"].sum():
@@ -126,5 +132,5 @@ def _notes(window: Window, frame: pl.DataFrame) -> Iterator[str]:
     yield SAVED_NOTE
     yield UNTOUCHED_NOTE
     yield SHARED_NOTE
-    if frame["near_repeated_tokens"].count() < frame["context_tokens"].count():
-        yield TOO_MANY
+    if scale > 1:
+        yield SAMPLED.format(scale)

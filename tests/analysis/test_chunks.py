@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from analysis.chunk_sets import ChunkSets
 from analysis.chunks import chunks, chunks_claims
 from analysis.errors import NoDataError
+from analysis.shared_chunks import SharedChunks
 from analysis.window import Window
 from ingest.ledger import Ledger
 from tests.analysis.prompt_ledgers import CONFIGURATION, MIDNIGHT, S, call, sections
@@ -176,29 +177,53 @@ def test_what_is_saved_is_what_is_claimed(
         assert frame["call_count"].sum() == len(calls)
 
 
-def test_batches_do_not_change_what_is_shared() -> None:
+def batch_of(calls: list[tuple[int, list[tuple[int, int]]]]) -> pl.DataFrame:
+    """Rows of `prompt_chunks`: of each call its group, and hash and signature of its chunks."""
     rows = [
         {
-            "group_number": n % 2,
+            "group_number": group,
             "time_number": None,
             "caller": None,
             "call_no": n,
             "size": 1000,
             "other_tokens": 0,
             "held": 0,
-            "chunk_hashes": [n % 5, 100 + n],
-            "chunk_signatures": [n % 5, (n // 2) << 56],
-            "chunk_begins": [0, 10],
-            "chunk_tokens": [10, 20],
-            "chunk_markup_tokens": [0, 0],
-            "chunk_is_result": [False, False],
+            "chunk_hashes": [text_hash for text_hash, _ in listed],
+            "chunk_signatures": [signature for _, signature in listed],
+            "chunk_begins": [20 * at for at in range(len(listed))],
+            "chunk_tokens": [20] * len(listed),
+            "chunk_markup_tokens": [0] * len(listed),
+            "chunk_is_result": [False] * len(listed),
         }
-        for n in range(40)
+        for n, (group, listed) in enumerate(calls)
     ]
-    batch = pl.DataFrame(rows, schema_overrides={"time_number": pl.Int64, "caller": pl.String})
-    whole, parts = ChunkSets(), ChunkSets()
-    whole.take(batch)
-    for begin in range(0, 40, 7):
-        parts.take(batch.slice(begin, 7))
-    order = ["group_number"]
-    assert parts.shared_chunks().sort(order).equals(whole.shared_chunks().sort(order))
+    return pl.DataFrame(rows, schema_overrides={"time_number": pl.Int64, "caller": pl.String})
+
+
+def shared_of(batches: list[pl.DataFrame], most: int = 1000) -> tuple[pl.DataFrame, int]:
+    shared = SharedChunks(most=most)
+    sets = ChunkSets(shared=shared)
+    for batch in batches:
+        sets.take(batch)
+    return shared.tokens().sort("group_number"), shared.scale
+
+
+def test_batches_do_not_change_what_is_shared() -> None:
+    batch = batch_of([(n % 2, [(n % 5, n % 5), (100 + n, (n // 2) << 56)]) for n in range(40)])
+    whole, _ = shared_of([batch])
+    parts, _ = shared_of([batch.slice(begin, 7) for begin in range(0, 40, 7)], most=60)
+    assert parts.equals(whole)
+    # 20 calls a group: of five chunks 15 come again; one near the others in each second call
+    assert whole["repeated_tokens"].to_list() == [300, 300]
+
+
+def test_of_too_many_chunks_a_sample_tells_how_much_is_repeated() -> None:
+    rare = [(0, [(n, n << 32), (n % 50, 7)]) for n in range(100, 4100)]
+    batches = [batch_of(rare[begin : begin + 500]) for begin in range(0, 4000, 500)]
+    exact, scale = shared_of(batches, most=100_000)
+    sampled, sampled_scale = shared_of(batches, most=1000)
+    assert (scale, sampled_scale) == (1, 4)
+    assert exact["repeated_tokens"].item() == (4000 - 50) * 20
+    assert sampled["repeated_tokens"].item() == pytest.approx(79_000, rel=0.1)
+    assert sampled["context_tokens"].item() == exact["context_tokens"].item()
+    assert sampled["near_repeated_tokens"].item() is None
