@@ -13,6 +13,7 @@ from analysis import (
     preemptions,
     prefix_loss,
     prices,
+    volatile_prefixes,
 )
 from analysis.facts import Facts
 
@@ -24,6 +25,7 @@ COMPUTED: tuple[Facts, ...] = (
     levers.FACTS,
     idle.FACTS,
     prefix_loss.FACTS,
+    volatile_prefixes.FACTS,
     prices.FACTS,
     preemptions.FACTS,
 )

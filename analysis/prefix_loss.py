@@ -13,8 +13,8 @@ from analysis.answer import Answer
 from analysis.facts import Facts
 from analysis.groups import Groups, groups_of
 from analysis.prefix.engines import capacities
-from analysis.prefix.losses import CAUSES, Whole, parts, portions, prefill_by_cause
-from analysis.prefix.money import with_costs
+from analysis.prefix.losses import CAUSES, Whole, parts, portions
+from analysis.prefix.money import prefill_parts
 from analysis.prefix.orders import Orders, read_prompt_orders
 from analysis.prefix.prompts import MOST_BLOCKS
 from analysis.window import Window
@@ -96,14 +96,8 @@ def _rows(
     counts = sums.unpivot([f"{c}_count" for c in CAUSES], index="key", value_name="call_count")
     long = long.with_columns(call_count=counts["call_count"].cast(pl.Int64))
     cohort_ids = groups.cohorts["cohort_id"].to_list()
-    spent = prefill_by_cause(connection, calls, portions(found), cohort_ids)
-    costs = with_costs(connection, spent.rename({"prefill_ps": "gpu_ps"}), ["key", "cause"])
-    is_one = pl.col("currency").drop_nulls().n_unique() == 1
-    paid = costs.group_by("key", "cause").agg(
-        gpu_ps=pl.col("gpu_ps").sum(),
-        cost=pl.when(is_one).then(pl.col("cost").sum()),
-        currency=pl.when(is_one).then(pl.col("currency").drop_nulls().first()),
-    )
+    paid = prefill_parts(connection, calls, portions(found), CAUSES, cohort_ids)
+    paid = paid.rename({"part": "cause"})
     whole = pl.col("tokens").sum().over("key")
     return (
         long.join(paid, on=["key", "cause"], how="left")

@@ -131,6 +131,17 @@ def _asked_idle(configuration: Configuration, window: Window, asked: Words) -> P
     )
 
 
+def _asked_volatile_prefixes(
+    configuration: Configuration, window: Window, asked: Words
+) -> Prepared:
+    answered = loaded("analysis.volatile_prefixes:volatile_prefixes")
+    by = _given("by", asked) or loaded("analysis.volatile_prefixes:BY")
+    where, room = parsed_filters(asked["where"]), asked["capacity_tokens"]
+    return lambda ledger: answered(
+        ledger, configuration, by=by, window=window, where=where, capacity_tokens=room
+    )
+
+
 def _asked_semantic_cache(_: Configuration, window: Window, asked: Words) -> Prepared:
     semantic_cache = loaded("analysis.semantic_cache:semantic_cache")
     where, grain, limit = parsed_filters(asked["where"]), ",".join(asked["by"]), asked["limit"]
@@ -159,6 +170,7 @@ OWN: Mapping[str, Callable[[Configuration, Window, Words], Prepared]] = {
     "engine": _asked_engine,
     "budget": _asked_budget,
     "idle": _asked_idle,
+    "volatile_prefixes": _asked_volatile_prefixes,
     "semantic_cache": _asked_semantic_cache,
 }
 """Questions whose words are read in a way of their own."""

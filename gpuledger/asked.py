@@ -65,10 +65,20 @@ POOLED: Mapping[str, tuple[str, str]] = {
 CACHES = ("duplicates", "response_cache", "tool_repeats")
 """Questions that ask for a cache, whose answers live for `--ttl`."""
 
-ROOMS = ("prefix_loss",)
+ROOMS = ("prefix_loss", "volatile_prefixes")
 """Questions that ask for a prefix cache, which has room for `--capacity-tokens`."""
 
-NAMES = (*GROUPED, "calls", *LISTS, *POOLED, "engine", "budget", "idle", "semantic_cache")
+NAMES = (
+    *GROUPED,
+    "calls",
+    *LISTS,
+    *POOLED,
+    "engine",
+    "budget",
+    "idle",
+    "semantic_cache",
+    "volatile_prefixes",
+)
 
 
 def loaded(target: str) -> Any:

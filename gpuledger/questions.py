@@ -32,6 +32,7 @@ COMMANDS = {
     "examples": "gpuledger ask examples --by COLUMN",
     "prefix_cache": "gpuledger ask prefix_cache --by COLUMN",
     "prefix_loss": "gpuledger ask prefix_loss --by COLUMN",
+    "volatile_prefixes": "gpuledger ask volatile_prefixes --by COLUMN",
     "response_cache": "gpuledger ask response_cache --by COLUMN",
     "concurrency": "gpuledger ask concurrency",
     "context_limits": "gpuledger ask context_limits",

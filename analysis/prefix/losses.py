@@ -4,17 +4,12 @@ Owns the causes and their order. Refuses a part below 0, and a token in two part
 token on, each cache that is one condition better holds a longer beginning of the prompt.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from analysis.prefix.caches import Floats, Lookups
 from analysis.prefix.engines import cache_numbers
 from analysis.prefix.orders import Orders
-from analysis.sql import question_named, run_in_batches
-from ingest.ledger import Connection
 
 Whole = npt.NDArray[np.int64]
 
@@ -29,8 +24,6 @@ CAUSES = (
     "unknown",
 )
 """What became of the tokens of prompts, in the order of the parts of a prompt."""
-BATCH_PIECES = 100_000
-"""Sums of so many charges fit into 64 bits."""
 
 
 def parts(orders: Orders) -> Whole:
@@ -80,45 +73,3 @@ def portions(found: Whole) -> Floats:
     computed[none, -2] = 1
     up_to = np.cumsum(computed, axis=1)
     return up_to / up_to[:, -1:]
-
-
-def prefill_by_cause(
-    connection: Connection, calls: pl.DataFrame, shares: Floats, cohort_ids: list[int]
-) -> pl.DataFrame:
-    """GPU-picoseconds of prefill by `key` of `calls`, rate and cause; `shares` as `portions`.
-
-    `calls` has `call_no` and `key`, a row for each of `shares`. Every piece is cut so that its
-    parts add up to it exactly.
-    """
-    schema = {"key": pl.Int64, "rate_id": pl.Int64, "cause": pl.String, "prefill_ps": pl.Int128}
-    sums = list(_sums(connection, calls, shares, cohort_ids))
-    if not sums:
-        return pl.DataFrame(schema=schema)
-    whole = pl.concat(sums).group_by("key", "rate_id").agg(pl.col(CAUSES).sum())
-    return (
-        whole.unpivot(CAUSES, index=["key", "rate_id"], variable_name="cause")
-        .rename({"value": "prefill_ps"})
-        .cast(schema)  # type: ignore[arg-type]
-    )
-
-
-def _sums(
-    connection: Connection, calls: pl.DataFrame, shares: Floats, cohort_ids: list[int]
-) -> Iterator[pl.DataFrame]:
-    call_nos, keys = calls["call_no"].to_numpy(), calls["key"].to_numpy()
-    places = np.full(int(call_nos.max(initial=-1)) + 2, -1, dtype=np.int64)
-    places[call_nos] = np.arange(len(call_nos))
-    question = question_named("charged_pieces")
-    for batch in run_in_batches(connection, question, BATCH_PIECES, cohort_ids=cohort_ids):
-        numbers = np.minimum(batch["call_no"].to_numpy(), len(places) - 1)
-        at = places[numbers]
-        is_asked = at >= 0
-        prefill = batch["prefill_ps"].to_numpy()[is_asked]
-        up_to = np.floor(prefill[:, None] * shares[at[is_asked]]).astype(np.int64)
-        up_to[:, -1] = prefill
-        own = np.diff(np.minimum(up_to, prefill[:, None]), axis=1, prepend=0)
-        frame = pl.DataFrame(own, schema=list(CAUSES)).with_columns(
-            key=pl.Series(keys[at[is_asked]]),
-            rate_id=batch["rate_id"].filter(pl.Series(is_asked)),
-        )
-        yield frame.group_by("key", "rate_id").agg(pl.col(CAUSES).sum().cast(pl.Int128))
