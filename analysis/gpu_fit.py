@@ -85,25 +85,15 @@ def gpu_fit(
     """
     if by and set(by) - {"pool", "model"}:
         raise WrongQuestionError("gpu_fit is by pool, model and type of GPU")
-    filters = selected(where)
     asked = window or Window(timezone=configuration.timezone)
-    resolved = bounded(ledger.connection, asked, filters)
-    cohorts = read_cohorts(ledger.connection, filters).filter(pl.col("pool").is_not_null())
-    if cohorts.is_empty():
-        raise NoDataError(NO_POOL)
-    rows = [_measured(row) for row in _read(ledger.connection, cohorts, resolved)]
-    rows = [row for row in rows if row["gpu_seconds"]]
-    if not rows:
-        raise no_calls(ledger.connection, asked, filters)
+    resolved = bounded(ledger.connection, asked, selected(where))
     busy, kv = _busy(ledger, configuration, resolved), _kv(ledger, configuration, resolved)
-    told = [
-        row
-        | {"busy_ratio": busy.get(row["pool"]), "kv_p95_ratio": kv.get(row["pool"])}
-        | _beside(row, [other for other in rows if _is_other(row, other)])
-        for row in rows
+    rows = [
+        row | {"busy_ratio": busy.get(row["pool"]), "kv_p95_ratio": kv.get(row["pool"])}
+        for row in _compared(ledger.connection, resolved, where)
     ]
     frame = pl.DataFrame(
-        [{name: row[name] for name in FIGURES} for row in told], schema=dict(FIGURES)
+        [{name: row[name] for name in FIGURES} for row in rows], schema=dict(FIGURES)
     ).sort("model", "pool", "gpu", "currency", nulls_last=True)
     return Answer(frame=frame, notes=tuple(_notes(frame, resolved)), window=resolved)
 
@@ -113,10 +103,27 @@ def gpu_fit_verdicts(
 ) -> pl.DataFrame:
     """Whether another type of GPU, of those measured, would do for lever 44; see `Verdict`.
 
-    Only the type of GPU: the number of replicas over the day is a matter of idle time.
+    Only the type of GPU: the number of replicas over the day is a matter of idle time. A pool has a
+    row for each of its models and types.
     """
-    frame = gpu_fit(ledger, configuration, window=window).frame
-    return verdict_frame(_verdict(row) for row in frame.iter_rows(named=True))
+    asked = window or Window(timezone=configuration.timezone)
+    rows = _compared(ledger.connection, bounded(ledger.connection, asked, selected({})), None)
+    return verdict_frame(_verdict(row) for row in rows)
+
+
+def _compared(
+    connection: Connection, window: Window, where: Mapping[str, str | None] | None
+) -> list[Row]:
+    """A row for each pool, model, type and currency, with the cheapest other type beside it."""
+    filters = selected(where)
+    cohorts = read_cohorts(connection, filters).filter(pl.col("pool").is_not_null())
+    if cohorts.is_empty():
+        raise NoDataError(NO_POOL)
+    rows = [_measured(row) for row in _read(connection, cohorts, window)]
+    rows = [row for row in rows if row["gpu_seconds"]]
+    if not rows:
+        raise no_calls(connection, window, filters)
+    return [row | _beside(row, [one for one in rows if _is_other(row, one)]) for row in rows]
 
 
 def _read(connection: Connection, cohorts: pl.DataFrame, window: Window) -> list[Row]:

@@ -16,9 +16,11 @@ from analysis.context_limits import context_limits_verdicts
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.errors import NoDataError
 from analysis.goodput import goodput
+from analysis.gpu_fit import gpu_fit_verdicts
 from analysis.idle import idle
 from analysis.interference import interference_verdicts
 from analysis.money import money_text
+from analysis.preemptions import preemptions_verdicts
 from analysis.wording import counted
 
 VerdictsOf = Callable[[Asked], pl.DataFrame]
@@ -31,7 +33,7 @@ NEARLY_FULL_RATIO = 0.9
 IDLE_RATIO = 0.1
 """Less idle time than this share of what is provisioned is the reserve that a peak needs."""
 WHOLE_POOLS = "of whole pools, whatever calls were asked for"
-GPU_TYPES = "needs what other GPUs take for the same steps, to compare their types"
+REPLICAS = "needs the model to say how few replicas keep the SLOs, hour by hour"
 
 
 def _verdict(name: str, verdicts: VerdictsOf, lever: int, asked: Asked) -> Detected:
@@ -52,6 +54,22 @@ def _verdict(name: str, verdicts: VerdictsOf, lever: int, asked: Asked) -> Detec
 
 def _room(asked: Asked) -> pl.DataFrame:
     return verdicts_of(_lanes(asked))
+
+
+def _memory(asked: Asked) -> pl.DataFrame:
+    """By who waits beside full KV memory, and by what engines count of lost places."""
+    return pl.concat([_room(asked), _preempted(asked)])
+
+
+def _preempted(asked: Asked) -> pl.DataFrame:
+    return asked.once(
+        "preemptions",
+        lambda: preemptions_verdicts(asked.ledger, asked.configuration, window=asked.window),
+    )
+
+
+def _gpu_types(asked: Asked) -> pl.DataFrame:
+    return gpu_fit_verdicts(asked.ledger, asked.configuration, window=asked.window)
 
 
 def _longest(asked: Asked) -> pl.DataFrame:
@@ -110,7 +128,10 @@ def _plain_loop(asked: Asked) -> Detected:
 
 
 def _kv_quantisation(asked: Asked) -> Detected:
-    """Lever 32: KV memory is the limit."""
+    """Lever 32: KV memory is the limit, as calls lose their place in it or fill it."""
+    lost = _preempted(asked).filter(pl.col("lever") == 32, pl.col("applies"))
+    if not lost.is_empty():
+        return yes(str(_by_pool(lost, "evidence")))
     rows = _lanes(asked)
     sized = rows.filter(pl.col("kv_p95_ratio").is_not_null())
     missing = _by_pool(
@@ -172,7 +193,11 @@ def _degradation(asked: Asked) -> Detected:
 
 
 def _right_sizing(asked: Asked) -> Detected:
-    """Lever 44: provisioned GPU-seconds stand idle."""
+    """Lever 44: provisioned GPU-seconds stand idle, or another type of GPU is cheaper."""
+    try:
+        types = _verdict("gpu_fit", _gpu_types, 44, asked)
+    except NoDataError:
+        types = unknown("needs calls of a pool")
     rows = idle(asked.ledger, asked.configuration, window=asked.window).frame
     idle_rows = rows.filter(pl.col("idle_ratio") >= IDLE_RATIO).sort(
         "idle_gpu_seconds", descending=True
@@ -182,12 +207,13 @@ def _right_sizing(asked: Asked) -> Detected:
     evidence = str(
         joined(*texts[:MOST_POOLS], f"and {counted(rest, 'more pool')}" if rest > 0 else None)
     )
-    if idle_rows.is_empty():
-        return no(evidence, GPU_TYPES)
+    evidence = str(joined(evidence, types.evidence))
+    if idle_rows.is_empty() and types.applies != "yes":
+        return no(evidence, types.missing)
     return yes(
         evidence,
         beside="of another line of the bill than the savings here",
-        missing=f"needs the model to say how few replicas keep the SLOs, hour by hour; {GPU_TYPES}",
+        missing=joined(REPLICAS, types.missing),
     )
 
 
@@ -214,7 +240,8 @@ def _whole(detection: Detection) -> Detection:
 
 
 OF_POOLS: Mapping[int, Detection] = {
-    **{lever: partial(_verdict, "room", _room, lever) for lever in (15, 16, 17)},
+    **{lever: partial(_verdict, "room", _room, lever) for lever in (15, 16)},
+    17: partial(_verdict, "memory", _memory, 17),
     18: partial(_verdict, "context_limits", _longest, 18),
     **{lever: partial(_verdict, "interference", _beside_prefill, lever) for lever in (19, 36)},
     32: _kv_quantisation,

@@ -187,3 +187,23 @@ def test_few_answers_to_many_prompts_are_claimed(ledger_of: Any) -> None:
         "/ask is answered with 2 values, ten of which cover 100.0% of 60 calls: 600 GPU-seconds"
     )
     assert line["attributed_gpu_seconds"] == pytest.approx(600.0)
+
+
+def test_a_cheaper_type_of_gpu_is_evidence_beside_idle_time(ledger_of: Any) -> None:
+    pools = (
+        Pool(name="dear", gpu="H100", price_per_gpu_hour=Decimal("3.6")),
+        Pool(name="cheap", gpu="L4", price_per_gpu_hour=Decimal("1.8")),
+    )
+    both = Configuration(pools=pools)
+    calls = [call(n, n * 10, pool=("dear", "cheap")[n % 2], replica="r") for n in range(4)]
+    line = row(ledger_of(calls, both), 44, both)
+    assert line["applies"] == "yes"
+    assert "m on L4 costs 50% of what it costs on H100" in line["evidence"]
+
+
+def test_with_one_type_of_gpu_another_is_missing(ledger_of: Any) -> None:
+    typed = Configuration(
+        pools=(Pool(name="gpus", models=("m",), gpu="H100", price_per_gpu_hour=Decimal(1)),)
+    )
+    line = row(ledger_of([call(n, n * 10) for n in range(4)], typed), 44, typed)
+    assert "needs what another type of GPU does with m: the ledger has one" in line["missing"]
