@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+_SPAN = ["trace_key", "span_key"]
 UNSAID = -1
 """The part of a span that is neither a call nor a tool nor a retrieval."""
-
-_KEY = pl.col("trace_key") ^ pl.col("span_key")
-_PARENT_KEY = pl.col("trace_key") ^ pl.col("parent_key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,19 +100,20 @@ def _placed(spans: pl.DataFrame) -> pl.DataFrame:
         part=pl.lit(UNSAID, dtype=pl.Int64),
     )
     tree = pl.concat([spans, around], how="diagonal").with_row_index("span_no")
-    keyed = tree.select("span_no", key=_KEY).unique("key", keep="first", maintain_order=True)
-    roots = tops.select("trace_key", key=pl.col("trace_key") ^ pl.col("root_key").fill_null(0))
-    first = roots.join(keyed, on="key", how="left").select("trace_key", first_no="span_no")
+    found = tree.select("span_no", *_SPAN).unique(_SPAN, keep="first", maintain_order=True)
+    first = tops.select("trace_key", span_key=pl.col("root_key").fill_null(0)).join(
+        found.rename({"span_no": "first_no"}), on=_SPAN, how="left"
+    )
+    above = found.rename({"span_no": "parent_no", "span_key": "parent_key"})
     return (
-        tree.with_columns(key=_PARENT_KEY)
-        .join(keyed.rename({"span_no": "parent_no"}), on="key", how="left", maintain_order="left")
-        .join(first, on="trace_key", how="left", maintain_order="left")
+        tree.join(above, on=["trace_key", "parent_key"], how="left", maintain_order="left")
+        .join(first.drop("span_key"), on="trace_key", how="left", maintain_order="left")
         .with_columns(
             parent_no=pl.when(pl.col("parent_key").is_not_null())
             .then(pl.coalesce("parent_no", "first_no"))
             .cast(pl.Int64)
         )
-        .drop("key", "first_no")
+        .drop("first_no")
     )
 
 

@@ -182,6 +182,19 @@ def test_a_span_without_its_parent_is_under_the_root(ledger_of: LedgerOf) -> Non
     assert parts_of(ledger_with(ledger_of, spans)) == {"trace": 10, "model": 3, "own_code": 7}
 
 
+def test_ids_may_be_the_same_in_two_traces_and_for_a_trace_and_its_root(
+    ledger_of: LedgerOf,
+) -> None:
+    spans = []
+    for trace, other in (("a", "b"), ("b", "a")):
+        spans += [
+            Span(name=trace, end=10, trace=trace),
+            Span(name=other, parent=trace, begin=1, end=6, trace=trace),
+            Span(name="chat", parent=other, begin=2, end=4, part="model", trace=trace),
+        ]
+    assert parts_of(ledger_with(ledger_of, spans)) == {"trace": 20, "model": 4, "own_code": 16}
+
+
 def test_a_trace_without_a_root_is_from_first_begin_to_last_end(ledger_of: LedgerOf) -> None:
     spans = [
         Span(name="one", parent="lost", begin=1, end=4, part="model"),
