@@ -13,6 +13,7 @@ from analysis import (
     preemptions,
     prefix_loss,
     prices,
+    siblings,
     volatile_prefixes,
 )
 from analysis.facts import Facts
@@ -28,5 +29,6 @@ COMPUTED: tuple[Facts, ...] = (
     volatile_prefixes.FACTS,
     prices.FACTS,
     preemptions.FACTS,
+    siblings.FACTS,
 )
 """In any order."""

@@ -29,21 +29,26 @@ from analysis.answer import Answer
 from analysis.errors import NoDataError
 from analysis.groups import Groups, groups_of
 from analysis.span_tree import UNSAID, Tree, Whole, tree_of
-from analysis.sql import question_named, run_question
+from analysis.trace_spans import (
+    MODEL,
+    NUMBERS,
+    RETRIEVAL,
+    SPANS_AT_ONCE,
+    TOOL,
+    labels_of,
+    trace_parts,
+)
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
 
 PARTS = ("queue", "prefill", "decode", "model", "tool", "retrieval", "own_code", "waiting")
+_OWN, _WAITING = 3, 4
+_UNSPLIT = {MODEL: "model", TOOL: "tool", RETRIEVAL: "retrieval", _OWN: "own_code",
+            _WAITING: "waiting"}  # fmt: skip
 TRACE = "trace"
 """The row of all parts together."""
-
-SPANS_AT_ONCE = 2_000_000
-_NUMBERS = ("group_number", "time_number", "caller")
-_MODEL, _TOOL, _RETRIEVAL, _OWN, _WAITING = (
-    PARTS.index(part) for part in ("model", "tool", "retrieval", "own_code", "waiting")
-)
 
 NO_TRACES = (
     "no call of the window has a span in a trace that is stored: the critical path needs spans, "
@@ -97,47 +102,11 @@ class _Paths:
 
 def _paths(connection: Connection, groups: Groups, spans_at_once: int) -> _Paths:
     """The paths of all traces, some of them at once."""
-    span_count = run_question(connection, question_named("span_count")).item()
-    part_count = 1 + span_count // spans_at_once
-    found = [
-        _of_part(connection, groups, {"part_no": part_no, "part_count": part_count})
-        for part_no in range(part_count)
-    ]
+    found = [_of_spans(part.spans) for part in trace_parts(connection, groups, spans_at_once)]
     return _Paths(
         roots=pl.concat([one.roots for one in found]),
         late_count=sum(one.late_count for one in found),
         timeless_count=sum(one.timeless_count for one in found),
-    )
-
-
-def _of_part(connection: Connection, groups: Groups, part: Mapping[str, int]) -> _Paths:
-    """The paths of the traces of one part in which calls are asked for."""
-    calls = run_question(
-        connection, question_named("critical_path_calls"), **groups.values(), **part
-    )
-    traces = calls.filter(pl.col("group_number").is_not_null()).select("trace_key").unique()
-    spans = run_question(connection, question_named("critical_path"), **part)
-    runs = run_question(connection, question_named("critical_path_runs"), **part)
-    return _of_spans(_with_parts(spans.join(traces, on="trace_key", how="semi"), calls, runs))
-
-
-def _with_parts(spans: pl.DataFrame, calls: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    """`spans` with what is at them: their part, the phases of a call, the group of one asked for.
-
-    Of several calls at a span the first one counts.
-    """
-    span = ["trace_key", "span_key"]
-    models = calls.unique(span, keep="first", maintain_order=True).drop("call_no")
-    named = {name: PARTS.index(name) for name in ("tool", "retrieval")}
-    outside = runs.unique(span, keep="first").with_columns(
-        pl.col("part").replace_strict(named, return_dtype=pl.Int64)
-    )
-    is_call = pl.lit(_MODEL, dtype=pl.Int64)
-    return (
-        spans.join(models.with_columns(call=is_call), on=span, how="left", maintain_order="left")
-        .join(outside, on=span, how="left", maintain_order="left")
-        .with_columns(part=pl.coalesce("call", "part").fill_null(UNSAID))
-        .drop("call")
     )
 
 
@@ -147,7 +116,7 @@ def _of_spans(spans: pl.DataFrame) -> _Paths:
     lengths = np.maximum(tree.until - tree.since, 0)
     own = lengths.copy()
     np.subtract.at(own, tree.parents[~tree.is_root], lengths[~tree.is_root])
-    labels = _labels(tree)
+    labels = labels_of(tree)
     positions = labels["span_no"].to_numpy()
     roots = labels.with_columns(
         pl.Series(part, _by_root(cells, tree)[positions])
@@ -175,7 +144,7 @@ def _phases(tree: Tree, lengths: Whole, own: Whole) -> Mapping[str, Whole]:
     A call at a span that is wholly its own is split where its phases are told.
     """
     spans, since, until = tree.spans, tree.since, tree.since + lengths
-    is_call = (spans["part"] == _MODEL).to_numpy() & (own == lengths)
+    is_call = (spans["part"] == MODEL).to_numpy() & (own == lengths)
     token_at, service_at = spans["first_token_at"], spans["service_at"]
     has_token = is_call & token_at.is_not_null().to_numpy()
     has_start = is_call & service_at.is_not_null().to_numpy()
@@ -187,29 +156,15 @@ def _phases(tree: Tree, lengths: Whole, own: Whole) -> Mapping[str, Whole]:
     rest = own - queue - prefill - decode
     otherwise = np.where(spans["is_request"].to_numpy(), _WAITING, _OWN)
     parts = np.where(tree.parts == UNSAID, otherwise, tree.parts)
-    untold = (_MODEL, _TOOL, _RETRIEVAL, _OWN, _WAITING)
     return {"queue": queue, "prefill": prefill, "decode": decode} | {
-        PARTS[number]: np.where(parts == number, rest, 0) for number in untold
+        name: np.where(parts == number, rest, 0) for number, name in _UNSPLIT.items()
     }
-
-
-def _labels(tree: Tree) -> pl.DataFrame:
-    """`span_no` of each root with a call asked for, and the numbers of the group of the first."""
-    asked = tree.spans.select("begun_at", *_NUMBERS).with_columns(
-        span_no=pl.Series(tree.roots), is_rooted=pl.Series(tree.is_rooted)
-    )
-    return (
-        asked.filter(pl.col("group_number").is_not_null() & pl.col("is_rooted"))
-        .sort("begun_at", nulls_last=True, maintain_order=True)
-        .unique("span_no", keep="first", maintain_order=True)
-        .select("span_no", *_NUMBERS)
-    )
 
 
 def _sums(roots: pl.DataFrame) -> pl.DataFrame:
     """A row for each group and part, and one for the group's traces as a whole."""
     whole = roots.with_columns(pl.sum_horizontal(PARTS).alias(TRACE))
-    grouped = whole.group_by(_NUMBERS, maintain_order=True)
+    grouped = whole.group_by(NUMBERS, maintain_order=True)
     rows = [
         grouped.agg(
             part=pl.lit(part),

@@ -20,6 +20,7 @@ COMMANDS = {
     "tool_latency": "gpuledger ask tool_latency",
     "critical_path": "gpuledger ask critical_path --by COLUMN",
     "goodput": "gpuledger ask goodput --by COLUMN",
+    "siblings": "gpuledger ask siblings --by COLUMN",
     "batch_lane": "gpuledger ask batch_lane --by COLUMN",
     "few_outputs": "gpuledger ask few_outputs --by COLUMN",
     "length": "gpuledger ask length --by COLUMN",

@@ -1,14 +1,14 @@
 -- name: critical_path_calls
--- question: At which spans are calls, when did each of their phases begin, and who asked?
+-- question: At which spans are calls, when did each of their phases begin, and what was asked?
 -- grain: a call at a span of a part of the traces
--- unit: instants in nanoseconds since 1970; keys are whole numbers for ids
+-- unit: instants in nanoseconds since 1970; tokens; keys are whole numbers for ids and hashes
 -- params: $cohort_ids and $group_numbers say which group each selected cohort is in, $quarters and
 --   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
 --   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
 --   where only the calls of $user_id, $conversation_id count; $part_no and $part_count choose the
 --   traces whose key leaves that rest
--- nulls: service_at and first_token_at where that is not told; group_number where the call is in
---   the trace and was not asked for
+-- nulls: service_at, first_token_at, tokens and asked_key where that is not told; group_number
+--   where the call is in the trace and was not asked for
 -- identity: each call with a trace and a span is in one part, once
 select
     key_of(r.trace_id) as trace_key,
@@ -29,7 +29,11 @@ select
     case $caller
         when 'user_id' then r.user_id
         when 'conversation_id' then r.conversation_id
-    end as caller
+    end as caller,
+    c.status = 'ok' and coalesce(lower(r.finish_reason) not like '%length%', true) as is_whole,
+    r.input_tokens,
+    r.output_tokens,
+    case when r.prompt_hash is not null then key_of(r.prompt_hash) end as asked_key
 from call_rows as r
 inner join cohorts as c on r.cohort_id = c.cohort_id
 left join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
