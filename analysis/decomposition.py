@@ -39,6 +39,23 @@ def law_effects(before: LawLetters, after: LawLetters) -> dict[str, float]:
     return result
 
 
+def law_weight(before: LawLetters, after: LawLetters) -> float:
+    """By what the logarithm of a letter's growth is multiplied to have its effect, in money.
+
+    Of a product that is 0 in one period no part belongs to a letter that grew: its weight is 0.
+    """
+    return sum(
+        product_weight(_factors(before, letters), _factors(after, letters))
+        for letters in (PREFILL_LETTERS, DECODE_LETTERS)
+    )
+
+
+def product_weight(before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """As `law_weight`, of the one product of all factors."""
+    old, new = math.prod(before.values()), math.prod(after.values())
+    return logmean(new, old) if old > 0 and new > 0 else 0.0
+
+
 def product_effects(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
     """What each factor adds to the product of all, from `before` to `after`.
 
@@ -48,7 +65,7 @@ def product_effects(before: Mapping[str, float], after: Mapping[str, float]) -> 
     old, new = math.prod(before.values()), math.prod(after.values())
     if old > 0 and new > 0:
         weight = logmean(new, old)
-        return {name: weight * _growth(after[name], before[name]) for name in before}
+        return {name: weight * growth(after[name], before[name]) for name in before}
     if old == new:
         return dict.fromkeys(before, 0.0)
     smaller = after if old > new else before
@@ -58,10 +75,10 @@ def product_effects(before: Mapping[str, float], after: Mapping[str, float]) -> 
 
 def logmean(one: float, other: float) -> float:
     """The logarithmic mean of two positive numbers; either where they are equal."""
-    return one if one == other else (one - other) / _growth(one, other)
+    return one if one == other else (one - other) / growth(one, other)
 
 
-def _growth(new: float, old: float) -> float:
+def growth(new: float, old: float) -> float:
     """ln(new / old), with all its digits also where the two are close."""
     ratio = new / old
     return math.log1p((new - old) / old) if 0.5 < ratio < 2 else math.log(ratio)

@@ -20,7 +20,7 @@ from analysis.law import LawLines, law_lines
 from analysis.letters import price_per_s
 from analysis.lines import MONEY, is_replayed, line_rows
 from analysis.money import total_of
-from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of
+from analysis.moves import EFFECTS, NO_EFFECTS, Row, effects_of, volume_and_mix
 from analysis.scan import Scan, scanned
 from analysis.selection import Filters
 from analysis.window import Window
@@ -37,11 +37,14 @@ FACTS = Facts(
     nulls="an effect is null for a letter that the line has not: those of the law where line is "
     "new, retired, idle or replays, those of idle time on every other line",
     identity="cost_to - cost_from = change; the effects of a line add up to its change, but where "
-    "line is new, retired or replays; the changes of all lines add up to that of the total",
+    "line is new, retired or replays; volume_effect + mix_effect = N_effect, of which they are "
+    "parts; the changes of all lines add up to that of the total",
 )
 
 IDLE_EFFECT_COLUMNS = tuple(f"{cause}_effect" for cause in IDLE_EFFECTS)
 EFFECT_COLUMNS = tuple(f"{letter}_effect" for letter in EFFECTS)
+MIX_COLUMNS = ("volume_effect", "mix_effect")
+"""The two parts of `N_effect`: more calls in all, and a larger share of them."""
 COST_COLUMNS = ("cost_from", "cost_to", "change")
 NOTHING = Decimal(0)
 NS_PER_HOUR = 3_600_000_000_000
@@ -67,7 +70,9 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
 
     A row a group, one of idle time per pool, and one `total` in each currency: `cost_from`,
     `cost_to`, `change`, and `<letter>_effect` for each letter, all in money. `tokens_effect` is
-    of tokens per call, for what is priced by the token. The change of idle time is in
+    of tokens per call, for what is priced by the token. `N_effect` is the sum of `volume_effect`,
+    of all calls of the lines that both periods have, and `mix_effect`, of a line's share of them.
+    The change of idle time is in
     `idle_price_effect`, `idle_provisioned_effect` and `idle_busy_effect`. Raises `NoDataError`
     where either period has neither a call nor a provisioned GPU-second.
     """
@@ -76,7 +81,9 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
         raise WrongQuestionError("explain compares two periods; group by no column of time")
     old = law_lines(ledger, configuration, by=columns, window=before, where=where, scan=scan)
     new = law_lines(ledger, configuration, by=columns, window=after, where=where, scan=scan)
-    rows = [_explained(*pair) for pair in _pairs(old, new, columns)]
+    pairs = list(_pairs(old, new, columns))
+    counts = _common_counts(pairs)
+    rows = [_explained(*pair, counts) for pair in pairs]
     if not rows:
         raise NoDataError("neither period has a priced line; give the pools a price per GPU-hour")
     frame = _frame([*rows, *_totals(rows)], columns)
@@ -115,13 +122,21 @@ def priced_rows(found: LawLines, keys: Sequence[str]) -> dict[tuple[Any, ...], R
     return {tuple(row[key] for key in keys): row for row in rows}
 
 
-def _explained(shared: Row, before: Row, after: Row) -> dict[str, Any]:
+def _common_counts(pairs: Sequence[tuple[Row, Row, Row]]) -> tuple[int, int]:
+    """The calls before and after of the lines that have some in both periods."""
+    found = [(before.get("N") or 0, after.get("N") or 0) for _, before, after in pairs]
+    both = [(old, new) for old, new in found if old and new]
+    return sum(old for old, _ in both), sum(new for _, new in both)
+
+
+def _explained(shared: Row, before: Row, after: Row, counts: tuple[int, int]) -> dict[str, Any]:
     """One row of the answer: what the change of one line is made of."""
     change = after["cost"] - before["cost"]
     line, effects = _split(shared["line"], before, after)
     of_idle = NO_IDLE_EFFECTS
     if line == "idle" and shared["basis"] == "gpu":
         of_idle = idle_effects(before["idle"], after["idle"], change)
+    parts = volume_and_mix(before, after, effects["N"], counts)
     return {
         **shared,
         "line": line,
@@ -129,6 +144,7 @@ def _explained(shared: Row, before: Row, after: Row) -> dict[str, Any]:
         "cost_to": after["cost"],
         "change": change,
         **_effect_columns({**effects, **of_idle}),
+        **dict(zip(MIX_COLUMNS, parts, strict=True)),
     }
 
 
@@ -155,7 +171,7 @@ def _totals(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "currency": currency,
             **{
                 column: total_of([row[column] for row in rows if row["currency"] == currency])
-                for column in (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)
+                for column in (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS, *MIX_COLUMNS)
             },
         }
         for currency in sorted({row["currency"] for row in rows})
@@ -167,7 +183,7 @@ def _frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
     texts = list(dict.fromkeys(["line", *columns, "pool", "basis"]))
     schema = dict.fromkeys(texts, pl.String) | dict.fromkeys(COST_COLUMNS, MONEY)
     schema |= {"currency": pl.String}
-    schema |= dict.fromkeys((*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS), MONEY)
+    schema |= dict.fromkeys((*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS, *MIX_COLUMNS), MONEY)
     frame = pl.DataFrame(list(rows), schema=schema)
     is_total = pl.col("line") == "total"
     ties = [*texts, "currency"]

@@ -12,9 +12,17 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from analysis.decomposition import LETTERS, LawLetters, law_effects, product_effects
+from analysis.decomposition import (
+    LETTERS,
+    LawLetters,
+    growth,
+    law_effects,
+    law_weight,
+    product_effects,
+    product_weight,
+)
 from analysis.group_sums import TOKEN_BASES
-from analysis.money import rounded_to_total
+from analysis.money import rounded, rounded_to_total
 
 Row = Mapping[str, Any]
 """One line of `ask law` as a dictionary, with its exact price `p` per GPU-second."""
@@ -36,11 +44,35 @@ def effects_of(before: Row, after: Row) -> dict[str, Decimal | None]:
     return dict(NO_EFFECTS) | dict(zip(split, amounts, strict=True))
 
 
+def volume_and_mix(
+    before: Row, after: Row, calls_effect: Decimal | None, counts: tuple[int, int]
+) -> tuple[Decimal | None, Decimal | None]:
+    """What of the effect of N is the growth of all calls, from `counts` before to after, and what
+    is the line's share of them: N is both multiplied, so their effects add up to its own."""
+    if calls_effect is None:
+        return None, None
+    if before["N"] * counts[1] == after["N"] * counts[0]:
+        return calls_effect, Decimal(0)
+    volume = rounded(Decimal(_weight(before, after) * growth(counts[1], counts[0])))
+    return volume, calls_effect - volume
+
+
+def _weight(before: Row, after: Row) -> float:
+    if before["basis"] in TOKEN_BASES:
+        return product_weight(*_token_factors(before, after))
+    return law_weight(*_law_letters(before, after))
+
+
 def _gpu_effects(before: Row, after: Row) -> dict[str, float]:
+    return law_effects(*_law_letters(before, after))
+
+
+def _law_letters(before: Row, after: Row) -> tuple[LawLetters, LawLetters]:
+    """The letters of both periods, those that one lacks from the other."""
     is_per_call = _has_decode_without_tokens(before) or _has_decode_without_tokens(after)
     old = _letters(before, is_per_call)
     new = _letters(after, is_per_call)
-    return law_effects(_completed(old, new), _completed(new, old))
+    return _completed(old, new), _completed(new, old)
 
 
 def _letters(row: Row, is_per_call: bool) -> dict[str, float | None]:
@@ -75,15 +107,19 @@ def _decode_s(row: Row) -> float:
 
 
 def _token_effects(before: Row, after: Row) -> dict[str, float]:
+    return product_effects(*_token_factors(before, after))
+
+
+def _token_factors(before: Row, after: Row) -> tuple[dict[str, float], dict[str, float]]:
     """Price per token, calls, tokens per call; price per call where no token is known."""
     tokens = [(row["input_tokens"] or 0) + (row["output_tokens"] or 0) for row in (before, after)]
     counts = tokens if all(tokens) else [before["N"], after["N"]]
-    factors = [
+    old, new = (
         {
             "p": float(row["cost"]) / count,
             "N": float(row["N"]),
             "tokens": count / row["N"],
         }
         for row, count in zip((before, after), counts, strict=True)
-    ]
-    return product_effects(factors[0], factors[1])
+    )
+    return old, new

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from analysis.explain import COST_COLUMNS, EFFECT_COLUMNS, IDLE_EFFECT_COLUMNS
+from analysis.explain import COST_COLUMNS, EFFECT_COLUMNS, IDLE_EFFECT_COLUMNS, MIX_COLUMNS
 from analysis.money import total_of
 from analysis.moves import EFFECTS
 from dashboard.lines import with_rounded_cost
@@ -29,7 +29,7 @@ def rounded_explanation(explained: pl.DataFrame) -> pl.DataFrame:
 
     Its rows are in their order, its totals after the lines that they are of.
     """
-    money = (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)
+    money = (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS, *MIX_COLUMNS)
     is_small = not any((explained[name].abs() >= 1).any() for name in money)
     numbered = explained.with_row_index("place")
     parts = [
@@ -51,6 +51,12 @@ def _of_currency(rows: pl.DataFrame, currency: str, digits: int) -> pl.DataFrame
         columns[name] = [*cells, total_of(cells)]
     for name, amount in _effects_of_total(rows, total, currency, digits).items():
         columns[name] = [*rounded_to_total(lines[name].to_list(), digits, total=amount), amount]
+    mix = rounded_to_total(lines["mix_effect"].to_list(), digits)
+    columns["mix_effect"] = [*mix, total_of(mix)]
+    columns["volume_effect"] = [
+        None if part is None or whole is None else whole - part
+        for whole, part in zip(columns["N_effect"], columns["mix_effect"], strict=True)
+    ]
     money = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Decimal(38, 9)))
     rounded = pl.concat([lines, total]).with_columns(money.get_columns())
     return rounded.with_columns(change=pl.col("cost_to") - pl.col("cost_from"))

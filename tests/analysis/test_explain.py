@@ -1,5 +1,6 @@
 """Which letter moved, between two months of a GPU that costs 3.60 an hour."""
 
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -79,6 +80,32 @@ def test_twice_the_price_is_all_price_and_idle_time_has_a_row_of_its_own(
     total = line(frame, "total")
     assert total["change"] == Decimal(744) * Decimal("7.2") - Decimal(720) * Decimal("3.6")
     assert total["p_effect"] == Decimal("0.005")
+
+
+def test_more_calls_are_volume_and_a_larger_share_of_them_is_mix(ledger_of: LedgerOf) -> None:
+    # Each call costs 0.005. From 2 and 2 calls to 6 and 2: twice the calls, three quarters of them.
+    calls = [call(0, n, endpoint=f"/{n % 2}") for n in range(4)]
+    calls += [call(1, n, endpoint="/0" if n < 6 else "/1") for n in range(8)]
+    by_endpoint = {row["endpoint"]: row for row in explained(ledger_of, calls).to_dicts()}
+    grown, kept = by_endpoint["/0"], by_endpoint["/1"]
+    # Weights are 0.02 / ln 3 and 0.01, the growth of all calls is ln 2.
+    weight = 0.02 / math.log(3)
+    assert float(grown["volume_effect"]) == pytest.approx(weight * math.log(2), abs=1e-9)
+    assert float(grown["mix_effect"]) == pytest.approx(weight * math.log(1.5), abs=1e-9)
+    assert float(kept["volume_effect"]) == pytest.approx(0.01 * math.log(2), abs=1e-9)
+    assert float(kept["mix_effect"]) == pytest.approx(0.01 * math.log(0.5), abs=1e-9)
+    for row in (grown, kept):
+        assert row["volume_effect"] + row["mix_effect"] == row["N_effect"]
+
+
+def test_equal_growth_of_all_is_no_mix_and_what_is_new_is_none_of_it(ledger_of: LedgerOf) -> None:
+    calls = [call(0, n, endpoint=f"/{n % 2}") for n in range(4)]
+    calls += [call(1, n, endpoint=f"/{n % 2}") for n in range(8)]
+    frame = explained(ledger_of, [*calls, call(1, 9, endpoint="/young")])
+    for row in frame.filter(pl.col("line") == "calls").to_dicts():
+        assert (row["mix_effect"], row["volume_effect"]) == (0, row["N_effect"])
+    assert line(frame, "new")["mix_effect"] is None
+    assert line(frame, "total")["mix_effect"] == 0
 
 
 def test_more_output_splits_between_its_length_and_nothing_else(ledger_of: LedgerOf) -> None:
@@ -235,3 +262,5 @@ def test_between_any_two_periods_the_parts_add_up_to_the_change_of_the_bill(
     for row in rows.filter(~pl.col("line").is_in(["new", "retired"])).to_dicts():
         effects = [row[name] for name in (*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)]
         assert sum(effect for effect in effects if effect is not None) == row["change"]
+        if row["N_effect"] is not None:
+            assert row["volume_effect"] + row["mix_effect"] == row["N_effect"]

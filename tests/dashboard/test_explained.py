@@ -7,11 +7,11 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.explain import COST_COLUMNS, EFFECT_COLUMNS, IDLE_EFFECT_COLUMNS
+from analysis.explain import COST_COLUMNS, EFFECT_COLUMNS, IDLE_EFFECT_COLUMNS, MIX_COLUMNS
 from dashboard.explained import rounded_explanation
 from dashboard.moves import moves_of
 
-MONEY = (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)
+MONEY = (*COST_COLUMNS, *EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS, *MIX_COLUMNS)
 SCHEMA: dict[str, Any] = {"line": pl.String, "currency": pl.String} | dict.fromkeys(
     MONEY, pl.Decimal(38, 9)
 )
@@ -44,9 +44,16 @@ def with_total(rows: list[dict[str, Any]]) -> pl.DataFrame:
 ROWS = st.lists(
     st.one_of(
         st.builds(
-            lambda cost, effects: row("calls", cost, dict(zip(LETTERS, effects, strict=True))),
+            lambda cost, effects, mix: row(
+                "calls",
+                cost,
+                dict(zip(LETTERS, effects, strict=True)),
+                mix_effect=mix,
+                volume_effect=effects[1] - mix,
+            ),
             AMOUNTS,
             st.lists(AMOUNTS, min_size=6, max_size=6),
+            AMOUNTS,
         ),
         st.builds(
             lambda cost, effects: row(
@@ -72,7 +79,10 @@ def test_each_column_adds_up_and_so_do_the_costs_of_a_row(rows: list[dict[str, A
         assert lines[name].sum() == (total[name][0] or 0), name
         for cell, amount in zip(shown[name], exact[name], strict=True):
             assert (cell is None) == (amount is None)
-            assert cell is None or abs(cell - amount) <= Decimal("0.02")
+            assert cell is None or abs(cell - amount) <= Decimal("0.04")
+    for each in shown.to_dicts():
+        if each["mix_effect"] is not None:
+            assert each["volume_effect"] + each["mix_effect"] == each["N_effect"]
     assert (shown["cost_from"] + shown["change"]).equals(shown["cost_to"], check_dtypes=False)
     effects = [total[name][0] for name in (*EFFECT_COLUMNS, *IDLE_EFFECT_COLUMNS)]
     digits = 2 if (shown["change"].dtype == pl.Decimal(38, 2)) else 6
