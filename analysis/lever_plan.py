@@ -74,7 +74,7 @@ def _file(folder: str, lever: Lever) -> Path:
 
 def _added(union: Union, bill: Bill, path: Path, lever: Lever) -> Saving:
     claims = pl.read_ipc(path)
-    return union.add(bill.claim(claims), is_section=bool(lever.section))
+    return union.add(bill.claim(claims), partition=lever.partition)
 
 
 def _order(

@@ -46,7 +46,7 @@ def union_of_all(bill: Bill) -> None:
     for number in range(CLAIM_COUNT):
         bill.saving(bill.claim(claims_on_all(bill, number)))
     for number in range(CLAIM_COUNT):
-        union.add(bill.claim(claims_on_all(bill, number)), is_section=number % 3 == 0)
+        union.add(bill.claim(claims_on_all(bill, number)), partition="s" if number % 3 == 0 else "")
 
 
 def compare(path: Path, repeats: int) -> None:

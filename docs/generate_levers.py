@@ -49,8 +49,8 @@ choose the calls. What changes no answer comes first, then the larger saving.
 
 A GPU-second is saved once. In the order of the plan each lever is given what those above it leave:
 its own saving stands beside it as `alone`. Of two claims on the same part of a call the larger
-counts, except that sections of a prompt (`section` below) have tokens of their own and add up. So
-the attributed savings add up to what all levers save together, and no token is in it twice.
+counts; only claims on parts of one partition (below) are on different tokens and add up. So the
+attributed savings add up to what all levers save together, and no token is in it twice.
 
 What is {ATTRIBUTED}.
 
@@ -64,7 +64,7 @@ def page() -> str:
     tiers = [f"| {t.tier} | {t.name} | {t.change} | {t.show} |" for t in tiers_known()]
     levers = [
         f"| {one.number} | {one.name} | {one.letter or '–'} | {one.tier} | "
-        f"{', '.join(one.evaluate)} | {one.section or '–'} | {one.needs} | {one.risk} |"
+        f"{', '.join(one.evaluate)} | {one.partition or '–'} | {one.needs} | {one.risk} |"
         for one in levers_known()
     ]
     parts = [
@@ -76,7 +76,8 @@ def page() -> str:
         _table("| tier | name | what can change | what it has to show first |", tiers),
         "## The levers",
         _table(
-            "| # | lever | letter | tier | evaluate | section | needs | what can go wrong |", levers
+            "| # | lever | letter | tier | evaluate | partition | needs | what can go wrong |",
+            levers,
         ),
     ]
     return "\n\n".join(parts) + "\n"

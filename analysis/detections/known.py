@@ -24,8 +24,8 @@ class Tier:
 class Lever:
     """One change that moves a letter of the law.
 
-    `section` is the section of a prompt whose tokens alone its claims are on, "" for others.
-    `needs` is what a ledger has to hold to tell whether it applies.
+    `partition` is what its claims are on a part of: those of levers with one partition are on
+    different tokens. `needs` is what a ledger has to hold to tell whether it applies.
     """
 
     number: int
@@ -35,7 +35,7 @@ class Lever:
     evaluate: tuple[str, ...]
     risk: str
     needs: str
-    section: str = ""
+    partition: str = ""
 
 
 def levers_known() -> tuple[Lever, ...]:

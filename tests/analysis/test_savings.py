@@ -78,15 +78,15 @@ def test_of_two_claims_on_a_part_the_larger_counts() -> None:
     assert gains == [30, 20, 0]
 
 
-def test_claims_on_sections_add_up_to_what_is_there() -> None:
+def test_claims_of_one_partition_add_up_to_what_is_there() -> None:
     found = bill([(1, 1, 100, 0)])
     union = Union(found)
     gains = [
-        gpu_ps(union.add(found.claim(claims((1, ratio, 0.0))), is_section=is_section))
-        for ratio, is_section in ((0.5, False), (0.3, True), (0.4, True), (0.6, True))
+        gpu_ps(union.add(found.claim(claims((1, ratio, 0.0))), partition=partition))
+        for ratio, partition in ((0.5, ""), (0.3, "s"), (0.2, "t"), (0.4, "s"), (0.6, "s"))
     ]
-    # 30 of the sections lie in the 50; then 70 are more than those, then 100 is all there is.
-    assert gains == [50, 0, 20, 30]
+    # 30 of s and 20 of t lie in the 50; then 70 of s are more, then 100 is all there is.
+    assert gains == [50, 0, 0, 20, 30]
 
 
 def test_tokens_that_have_a_price_are_saved_at_that_price_and_the_rest_with_the_call() -> None:
@@ -123,7 +123,7 @@ PIECE = st.tuples(CALLS, st.sampled_from([1, 2, 9]), st.integers(0, 10**17), st.
 CLAIMS = st.dictionaries(CALLS, st.tuples(RATIOS, RATIOS), max_size=8).map(
     lambda found: claims(*((call, *ratios) for call, ratios in found.items()))
 )
-LEVERS = st.lists(st.tuples(CLAIMS, st.booleans()), max_size=5)
+LEVERS = st.lists(st.tuples(CLAIMS, st.sampled_from(["", "s", "t"])), max_size=5)
 
 
 @st.composite
@@ -142,11 +142,11 @@ def test_parts_add_up_to_a_union_that_no_order_changes_and_that_nothing_exceeds(
     pieces: list[tuple[int, ...]], costs: list[tuple[Any, ...]], levers: Any
 ) -> None:
     found = bill(pieces, costs)
-    claimed = [(found.claim(one), is_section) for one, is_section in levers]
+    claimed = [(found.claim(one), partition) for one, partition in levers]
     alone = [found.saving(one) for one, _ in claimed]
     union, backwards = Union(found), Union(found)
-    parts = [union.add(one, is_section=is_section) for one, is_section in claimed]
-    others = [backwards.add(one, is_section=is_section) for one, is_section in reversed(claimed)]
+    parts = [union.add(one, partition=partition) for one, partition in claimed]
+    others = [backwards.add(one, partition=partition) for one, partition in reversed(claimed)]
     for amount in (gpu_ps, billionths):
         together = sum(map(amount, parts))
         assert together == sum(map(amount, others))
@@ -163,6 +163,6 @@ def test_no_call_is_saved_beyond_its_charge(call_no: int) -> None:
     found = bill([(call_no, 1, 3, 7), (call_no, 2, 1, 1)])
     union = Union(found)
     for ratio in (0.4, 0.9, 1.0, 1.0):
-        union.add(found.claim(claims((call_no, ratio, ratio))), is_section=True)
+        union.add(found.claim(claims((call_no, ratio, ratio))), partition="s")
     rest = union.add(found.claim(whole_calls(pl.Series([call_no]))))
     assert gpu_ps(rest) == 0

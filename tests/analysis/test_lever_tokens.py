@@ -1,0 +1,129 @@
+"""Levers of tokens that were computed again, and of tokens that need not be written."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analysis.levers import levers
+from ingest.config import Configuration, Pool
+from ingest.ledger import Ledger
+
+LedgerOf = Callable[..., Ledger]
+
+S = 1_000_000_000
+MIDNIGHT = 1_791_158_400 * S  # 2026-10-05T00:00:00Z
+POOL = Pool(name="a", models=("m",), replicas=2, price_per_gpu_hour=Decimal(36))
+CONFIGURATION = Configuration(pools=(POOL,))
+WRAPPED = 'Here is the JSON:\n```json\n{"label": "spam"}\n```\nLet me know if you need more.'
+QUESTION = "How do I reset my password?"
+RESTATING = "You asked how to reset your password. Open Settings. Then choose Security."
+
+
+def call(number: int, hashes: list[int] | None = None, **columns: Any) -> dict[str, Any]:
+    """A second of prefill and one of decode; blocks of 16 tokens, and 4 tokens more."""
+    at = MIDNIGHT + number * 10 * S
+    return {
+        "call_id": str(number),
+        "endpoint": "/chat",
+        "model": "m",
+        "replica": "r0",
+        "timing_source": "engine",
+        "arrived_at": at,
+        "started_at": at,
+        "first_token_at": at + S,
+        "ended_at": at + 2 * S,
+        "uncached_input_tokens": 16 * len(hashes or []) + 4 - columns.get("cache_read_tokens", 0),
+        "visible_output_tokens": 24,
+        "prefix_hashes": hashes,
+        "prefix_block_tokens": 16,
+    } | columns
+
+
+def row(
+    ledger: Ledger, number: int, configuration: Configuration = CONFIGURATION
+) -> dict[str, Any]:
+    frame = levers(ledger, configuration).frame
+    found: dict[str, Any] = frame.row(by_predicate=pl.col("number") == number, named=True)
+    return found
+
+
+def test_a_cache_that_is_off_loses_the_prefill_of_what_is_shared(ledger_of: LedgerOf) -> None:
+    calls = [call(n, [1, 2], cache_read_tokens=0) for n in range(3)]
+    line = row(ledger_of(calls, CONFIGURATION), 11)
+    assert line["applies"] == "yes"
+    assert line["evidence"].startswith(
+        "64 of 108 computed tokens of prompts would be held by a cache of their replica, in 2 calls"
+    )
+    # 32 of 36 tokens of two calls, a second each.
+    assert line["attributed_gpu_seconds"] == pytest.approx(2 * 32 / 36)
+
+
+def test_a_cache_that_is_on_has_nothing_to_gain(ledger_of: LedgerOf) -> None:
+    calls = [call(n, [1, 2], cache_read_tokens=32 * (n > 0)) for n in range(3)]
+    ledger = ledger_of(calls, CONFIGURATION)
+    assert row(ledger, 11)["applies"] == "no"
+    assert row(ledger, 13)["evidence"] == (
+        "0 of 44 computed tokens of prompts were held by another replica"
+    )
+
+
+def test_what_was_read_from_caches_has_to_be_told(ledger_of: LedgerOf) -> None:
+    line = row(ledger_of([call(n, [1, 2]) for n in range(2)], CONFIGURATION), 11)
+    assert line["missing"].startswith("needs what calls read from a cache")
+    unhashed = row(ledger_of([call(1)], CONFIGURATION), 11)
+    assert unhashed["missing"].startswith("needs prompts or prefix hashes")
+
+
+def test_another_replica_held_it(ledger_of: LedgerOf) -> None:
+    calls = [call(1, [1, 2]), call(2, [1, 2], replica="r1")]
+    line = row(ledger_of(calls, CONFIGURATION), 13)
+    assert line["applies"] == "yes"
+    assert line["attributed_gpu_seconds"] == pytest.approx(32 / 36)
+
+
+def test_a_cache_that_is_too_small_has_to_be_told(ledger_of: LedgerOf) -> None:
+    calls = [call(1, [1, 2]), call(2, list(range(100, 110))), call(3, [1, 2])]
+    assert row(ledger_of(calls, CONFIGURATION), 14)["missing"] == (
+        "needs the room of caches: take the metrics of engines, or set kv_cache_tokens of [[pools]]"
+    )
+    pool = Pool(name="a", models=("m",), replicas=1, kv_cache_tokens=160)
+    small = Configuration(pools=(pool,))
+    line = row(ledger_of(calls, small), 14, small)
+    assert line["applies"] == "yes"
+    assert line["attributed_gpu_seconds"] == pytest.approx(32 / 36)
+    assert line["attributed_cost"] is None
+
+
+def test_text_around_json_need_not_be_written(ledger_of: LedgerOf) -> None:
+    calls = [call(n, prompt=QUESTION, completion=WRAPPED) for n in range(2)]
+    ledger = ledger_of(calls, CONFIGURATION)
+    stop, structured, restated = (row(ledger, number) for number in (23, 25, 26))
+    # Of 24 tokens 8 stand before the JSON and 10 behind it, a second of decode each call.
+    assert stop["evidence"].startswith(
+        "2 answers with text after the end of the JSON, 20 tokens: 1 GPU-seconds"
+    )
+    assert stop["attributed_gpu_seconds"] == pytest.approx(2 * 10 / 24)
+    # Parts of one answer are on different tokens: none takes from the other.
+    assert structured["attributed_gpu_seconds"] == pytest.approx(2 * 8 / 24)
+    assert structured["alone_gpu_seconds"] == structured["attributed_gpu_seconds"]
+    assert restated["applies"] == "no"
+
+
+def test_a_question_said_again_need_not_be(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of(
+        [call(1, prompt=QUESTION, completion=RESTATING, visible_output_tokens=15)], CONFIGURATION
+    )
+    line = row(ledger, 26)
+    assert line["applies"] == "yes"
+    assert line["evidence"].startswith("1 answer with the question said again, ")
+    assert 0 < line["attributed_gpu_seconds"] < 1
+    assert row(ledger, 25)["evidence"] == "no endpoint answers in JSON"
+
+
+def test_answers_that_were_not_measured_are_said_to_be_missing(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of([call(1)], CONFIGURATION)
+    for number in (23, 25, 26):
+        assert "no answer here was measured" in row(ledger, number)["missing"]
