@@ -30,6 +30,7 @@ GROUPED: Mapping[str, str] = {
     "few_outputs": "analysis.few_outputs:few_outputs",
     "output_format": "analysis.output_format:output_format",
     "boilerplate": "analysis.boilerplate:boilerplate",
+    "routing": "analysis.routing:routing",
     "anomalies": "analysis.anomalies:anomalies",
     "forecast": "analysis.forecast:forecast",
     "unit_costs": "analysis.unit_costs:unit_costs",
