@@ -5,9 +5,11 @@ Owns attribute names: `assistant` on the GenAI conventions 1.41, `knowledge` by 
 """
 
 import json
+from collections.abc import Iterator
 
 from sample_data import company
 from sample_data.exchanges import CHUNK_LAG_NS, Exchange, Tried
+from sample_data.planned import Step
 from sample_data.traffic import Attempt
 from sample_data.wire import CLIENT, INTERNAL, Scope, Value, WireSpan, event, seconds
 
@@ -118,6 +120,10 @@ def _genai_141(exchange: Exchange, tried: Tried) -> dict[str, Value]:
         found["gen_ai.input.messages"] = json.dumps([{"role": "user", "parts": [part]}])
     if attempt.outcome != "ok":
         return found | {"error.type": FAILURES[attempt.outcome][0]}
+    if attempt.step.answer is not None:
+        part = {"type": "text", "content": attempt.step.answer}
+        said = {"role": "assistant", "parts": [part], "finish_reason": "stop"}
+        found["gen_ai.output.messages"] = json.dumps([said])
     return found | {
         "gen_ai.response.id": f"chatcmpl-{tried.call_id}",
         "gen_ai.response.model": endpoint.model,
@@ -139,8 +145,7 @@ def _genai_136(exchange: Exchange, tried: Tried) -> dict[str, Value]:
         "gen_ai.request.max_tokens": endpoint.max_output_tokens,
         "gen_ai.request.temperature": endpoint.temperature,
     }
-    said = [("system", attempt.step.system), ("user", attempt.step.message)]
-    for number, (role, text) in enumerate((role, text) for role, text in said if text is not None):
+    for number, (role, text) in enumerate(_said(attempt.step)):
         found[f"gen_ai.prompt.{number}.role"] = role
         found[f"gen_ai.prompt.{number}.content"] = text[:MOST_CHARACTERS]
     if attempt.outcome != "ok":
@@ -154,6 +159,14 @@ def _genai_136(exchange: Exchange, tried: Tried) -> dict[str, Value]:
         "gen_ai.usage.output_tokens": attempt.generated_tokens,
         "gen_ai.usage.cache_read_input_tokens": attempt.cached_tokens,
     }
+
+
+def _said(step: Step) -> Iterator[tuple[str, str]]:
+    """The messages of the prompt that are told, with their roles."""
+    if step.system is not None:
+        yield "system", step.system
+    if step.message is not None:
+        yield "user", step.message
 
 
 def _openinference(exchange: Exchange, tried: Tried) -> dict[str, Value]:
@@ -170,11 +183,15 @@ def _openinference(exchange: Exchange, tried: Tried) -> dict[str, Value]:
         "llm.system": "openai",
         "llm.provider": provider,
         "llm.invocation_parameters": json.dumps(parameters),
-        "llm.input_messages.0.message.role": "user",
-        "llm.input_messages.0.message.content": attempt.step.message or "",
     }
+    for number, (role, text) in enumerate(_said(attempt.step)):
+        found[f"llm.input_messages.{number}.message.role"] = role
+        found[f"llm.input_messages.{number}.message.content"] = text
     if attempt.outcome != "ok":
         return found | {"llm.model_name": requested}
+    if attempt.step.answer is not None:
+        found["llm.output_messages.0.message.role"] = "assistant"
+        found["llm.output_messages.0.message.content"] = attempt.step.answer
     return found | {
         "llm.model_name": exchange.request.model or company.API_MODEL_REPORTED,
         "llm.token_count.prompt": attempt.step.input_tokens,

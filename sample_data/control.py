@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from random import Random
 
-from sample_data import company, texts
+from sample_data import answers, company, texts
 from sample_data.arrivals import stream
 from sample_data.company import (
     AGENT,
@@ -85,6 +85,7 @@ def _chat(random: Random, number: int) -> Iterator[Request]:
             shared_tokens=704,
             thread_tokens=said,
             message=None if turn else texts.fee_question(number),
+            answer=answers.reply(random, visible, restated=None, has_closing=False),
         )
         said = step.input_tokens + visible
         yield Request(
@@ -147,11 +148,13 @@ def _rag(random: Random, number: int) -> Iterator[Request]:
 
 
 def _extract(random: Random, number: int) -> Iterator[Request]:
+    output_tokens = _about(random, 400)
     step = Step(
         input_tokens=_about(random, 6_000),
-        output_tokens=_about(random, 400),
+        output_tokens=output_tokens,
         shared_tokens=1_280,
         message=texts.contract(number),
+        answer=answers.extracted(number, output_tokens, has_preamble=False, has_trailing=False),
     )
     yield Request(endpoint=EXTRACT, steps=(step,))
 

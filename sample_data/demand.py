@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
-from sample_data import company, texts
+from sample_data import answers, company, texts
 from sample_data.arrivals import FIRST_DAY, LAST_DAY, bursts, length, stream
 from sample_data.company import (
     AGENT,
@@ -46,6 +46,8 @@ def _chat() -> Iterator[Visit]:
     random, shape = stream("/chat"), SHAPES["chat"]
     for arrived_at in bursts(random, CHAT.route, company.CHAT_HOURS):
         conversation = f"conv-{random.getrandbits(40):010x}"
+        is_told = int(conversation[-2:], 16) % shape["answers_told_of"] == 0
+        words = stream(f"answers of {conversation}") if is_told else None
         requests = [
             Request(
                 endpoint=CHAT,
@@ -53,16 +55,20 @@ def _chat() -> Iterator[Visit]:
                 pause_before_s=random.uniform(*shape["think_s"]) if turn else 0.0,
                 conversation=conversation,
             )
-            for turn, step in enumerate(_turns(random, arrived_at))
+            for turn, step in enumerate(_turns(random, arrived_at, words))
         ]
         yield Visit(arrived_at=arrived_at, requests=tuple(requests))
 
 
-def _turns(random: Random, arrived_at: int) -> Iterator[Step]:
-    """The calls of one conversation: each prompt repeats what was said before."""
+def _turns(random: Random, arrived_at: int, words: Random | None) -> Iterator[Step]:
+    """The calls of one conversation: each prompt repeats what was said before.
+
+    Their answers are written with `words`; without it they are not told.
+    """
     shape = SHAPES["chat"]
     when = "after" if arrived_at >= NEW_CHAT_PROMPT else "before"
-    message = texts.chat_message(random, is_faq=random.random() < shape["faq_ratio"])
+    is_faq = random.random() < shape["faq_ratio"]
+    message = texts.chat_message(random, is_faq=is_faq)
     said = 0
     for turn in range(random.choices((1, 2, 3, 4), shape["turns"])[0]):
         question = random.randint(20, 160) if turn else len(message) // 4
@@ -75,9 +81,23 @@ def _turns(random: Random, arrived_at: int) -> Iterator[Step]:
             shared_tokens=shape["system_tokens"],
             thread_tokens=said,
             message=None if turn else message,
+            answer=_reply(words, visible, message if is_faq and not turn else None),
         )
         said = step.input_tokens + visible
         yield step
+
+
+def _reply(words: Random | None, tokens: int, question: str | None) -> str | None:
+    """The text of an answer to one of the frequent questions, or to another message."""
+    if words is None:
+        return None
+    is_restated = words.random() < SHAPES["chat"]["restated_ratio"]
+    return answers.reply(
+        words,
+        tokens,
+        restated=question if is_restated else None,
+        has_closing=words.random() < SHAPES["chat"]["closing_ratio"],
+    )
 
 
 def _agent() -> Iterator[Visit]:
@@ -124,16 +144,26 @@ def _agent_steps(random: Random, *, is_loop: bool) -> list[Step]:
 
 def _summarize() -> Iterator[Visit]:
     random, shape = stream("/summarize"), SHAPES["summarize"]
-    for arrived_at in bursts(random, SUMMARIZE.route, company.CHAT_HOURS):
+    for number, arrived_at in enumerate(bursts(random, SUMMARIZE.route, company.CHAT_HOURS)):
         step = Step(  # what it reasons is output: its telemetry cannot tell the two apart
             input_tokens=length(random, shape["input_median_tokens"], shape["input_sigma"], 12_000),
             output_tokens=length(random, shape["output_median_tokens"], 0.3, 3_000),
             shared_tokens=208,
+            message=_pages(number),
         )
         yield Visit(
             arrived_at=arrived_at,
             requests=(Request(endpoint=SUMMARIZE, steps=(_failing(random, step, arrived_at),)),),
         )
+
+
+def _pages(number: int) -> str | None:
+    """The pages of a request to summarise, where they are told: of every so many requests."""
+    shape = SHAPES["summarize"]
+    if number % shape["pages_told_of"]:
+        return None
+    is_repeated = number % (shape["pages_told_of"] * shape["page_repeated_of"]) == 0
+    return answers.pages(stream(f"pages {number}"), is_first_repeated=is_repeated)
 
 
 def _rag() -> Iterator[Visit]:
@@ -227,11 +257,21 @@ def _contract(random: Random, sent: list[Step]) -> Step:
     shape = SHAPES["extract"]
     if sent and random.random() < shape["resubmitted_ratio"]:
         return random.choice(sent[-40:])
+    number = len(sent)
+    input_tokens = length(random, shape["input_median_tokens"], 0.4, 24_000)
+    output_tokens = length(random, shape["output_median_tokens"], 0.4, 2_048)
     step = Step(
-        input_tokens=length(random, shape["input_median_tokens"], 0.4, 24_000),
-        output_tokens=length(random, shape["output_median_tokens"], 0.4, 2_048),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
         shared_tokens=1_280 if random.random() < 0.6 else 0,
-        message=texts.contract(len(sent)),
+        system=answers.extraction_rules(),
+        message=texts.contract(number),
+        answer=answers.extracted(
+            number,
+            output_tokens,
+            has_preamble=number % shape["preamble_of"] == 0,
+            has_trailing=number % shape["trailing_of"] == 0,
+        ),
     )
     sent.append(step)
     return step

@@ -33,8 +33,8 @@ class Step:
     """One model call as planned.
 
     `shared_tokens` lead every prompt of the endpoint; `thread_tokens` lead this conversation's
-    prompt and were seen by the replica that served the call before. `system` and `message` are
-    the texts that telemetry may tell of the prompt.
+    prompt and were seen by the replica that served the call before. `system`, `message`
+    and `answer` are the texts that telemetry may tell of the prompt and of what came of it.
     """
 
     input_tokens: int
@@ -44,6 +44,7 @@ class Step:
     thread_tokens: int = 0
     system: str | None = None
     message: str | None = None
+    answer: str | None = None
     tool: ToolUse | None = None
     retrieval: Retrieval | None = None
     failure: Literal["broken", "refused"] | None = None

@@ -30,6 +30,9 @@ SHAPES: dict[str, Any] = {
         "visible_median_tokens": {"before": 480, "after": 720},
         "sigma": 0.45,
         "faq_ratio": 0.35,
+        "answers_told_of": 8,
+        "closing_ratio": 0.6,
+        "restated_ratio": 0.5,
     },
     "agent": {
         "system_tokens": 1_504,
@@ -39,7 +42,13 @@ SHAPES: dict[str, Any] = {
         "loops_at": [0.3, 0.7, 0.85],
         "loop_steps": [18, 26],
     },
-    "summarize": {"input_median_tokens": 4_200, "input_sigma": 0.35, "output_median_tokens": 1_400},
+    "summarize": {
+        "input_median_tokens": 4_200,
+        "input_sigma": 0.35,
+        "output_median_tokens": 1_400,
+        "pages_told_of": 6,
+        "page_repeated_of": 2,
+    },
     "rag": {
         "prefix_tokens": 28_000,
         "questions": 300,
@@ -59,6 +68,8 @@ SHAPES: dict[str, Any] = {
         "input_median_tokens": 6_200,
         "output_median_tokens": 480,
         "resubmitted_ratio": 0.08,
+        "preamble_of": 4,
+        "trailing_of": 6,
     },
     "failures": {
         "broken_ratio": 0.008,

@@ -8,15 +8,16 @@ import gzip
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sample_data import company, repeats, totals
+from sample_data import answers, company, repeats, totals
 from sample_data.exchanges import Exchange, Tried
 from sample_data.findings import Finding
+from sample_data.planned import Step
 from sample_data.residency import Piece
 from sample_data.shapes import SHAPES
 
@@ -39,6 +40,7 @@ def waste(exchanges: Sequence[Exchange], charged: Iterable[Piece]) -> dict[str, 
         "tools": repeats.tools(exchanges),
         "loops": _loops(exchanges),
         "tails": _tails(charged),
+        "texts": _texts(exchanges),
     }
 
 
@@ -111,6 +113,31 @@ def gpu_seconds_by_call(charged: Iterable[Piece]) -> dict[str, Fraction]:
     for piece in charged:
         spent[piece.finding.call_id] += piece.gpu_seconds
     return spent
+
+
+def _texts(exchanges: Iterable[Exchange]) -> dict[str, list[str]]:
+    """What is wrong with texts to the calls that tell such a text."""
+    told = [tried for exchange in exchanges for tried in exchange.tried]
+    signs: dict[str, Callable[[Step], bool]] = {
+        "preamble": lambda step: (step.answer or "").startswith(answers.PREAMBLE),
+        "trailing": lambda step: (step.answer or "").endswith(answers.TRAILING),
+        "closing": lambda step: (step.answer or "").endswith(answers.CLOSING),
+        "restated": lambda step: (step.answer or "").startswith(answers.RESTATED),
+    }
+    found = {
+        name: [
+            tried.told_id
+            for tried in told
+            if tried.attempt.outcome == "ok" and is_there(tried.attempt.step)
+        ]
+        for name, is_there in signs.items()
+    }
+    pages = {tried.told_id: answers.documents(tried.attempt.step.message or "") for tried in told}
+    found["markup"] = [one for one, documents in pages.items() if documents]
+    found["repeated_document"] = [
+        one for one, documents in pages.items() if len(set(documents)) < len(documents)
+    ]
+    return {sign: ids for sign, ids in found.items() if ids}
 
 
 def _operations(exchanges: Iterable[Exchange]) -> list[list[str]]:
