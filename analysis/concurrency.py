@@ -27,6 +27,7 @@ from analysis.columns import TIME_COLUMNS
 from analysis.extent import no_calls
 from analysis.selection import selected
 from analysis.window import Window
+from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
@@ -191,12 +192,12 @@ def _quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 def _notes(frame: pl.DataFrame, lanes: Lanes) -> Iterator[str]:
     yield f"window: {lanes.window.text()}"
-    spread = sorted({lane.pool for lane in lanes.lanes if lane.replica is None})
-    if spread:
-        yield (
-            f"of {', '.join(spread)} not every call names its replica: calls are taken to be "
-            "spread evenly over the replicas"
-        )
+    for pool in dict.fromkeys(lane.pool for lane in lanes.lanes if lane.replica is None):
+        if days := lanes.silent_days(pool):
+            yield (
+                f"{pool}: not every call names its replica on {counted(days, 'day')}, on which "
+                "calls are taken to be spread evenly over the replicas"
+            )
     yield (
         "KV tokens are input and output of each call; what an engine shares between calls with "
         "one prefix is counted for each"

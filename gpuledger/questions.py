@@ -87,6 +87,7 @@ PARTS = {
     "engine_series": "gpuledger ask engine",
     "engine_tokens": "gpuledger ask engine",
     "engine_sizes": "gpuledger ask concurrency",
+    "lane_days": "gpuledger ask concurrency",
     "cohorts": "gpuledger ask law --by COLUMN",
     "estimated_end": "gpuledger ask law --by COLUMN",
     "extent": "gpuledger ask law --by COLUMN",

@@ -1,7 +1,7 @@
 """Lanes: what shares the memory of one engine, and the calls on them as arrays, stretch by stretch.
 
-Owns which calls share a lane: those of a replica; where calls of a pool name none, those of the
-pool, spread evenly over its replicas. Refuses to sum anything.
+Owns which calls share a lane: those of a replica. On a day of UTC on which some call of a pool
+names none, all that begin are on one lane, spread evenly over the replicas. Refuses to sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from analysis.selection import Filters, read_cohorts, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.charging.estimates import stored_paces, time_calls
+from ingest.charging.pieces import DAY_NS
 from ingest.ledger import Connection
 
 Instants = npt.NDArray[np.int64]
@@ -26,6 +27,9 @@ Floats = npt.NDArray[np.float64]
 
 LANE_FILTERS = ("pool", "replica", "origin")
 """What an answer about lanes may be filtered by."""
+
+DAYS = 1_000_000
+"""More than the days since 1970: what the number of a pool is multiplied by in the key of a day."""
 
 STRETCH_CALLS = 1_000_000
 """About so many calls are in memory at once."""
@@ -38,7 +42,7 @@ NO_POOL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """A replica of a pool; all of them where `replica` is None."""
+    """A replica of a pool; where `replica` is None all of them, on days that do not tell them."""
 
     pool: str
     replica: str | None
@@ -46,9 +50,13 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lanes:
-    """The lanes of an answer; `cohorts` has the selected cohorts, `window` both bounds."""
+    """The lanes of an answer; `cohorts` has the selected cohorts, `window` both bounds.
+
+    `silent` has the days since 1970 on which some call of a pool names no replica.
+    """
 
     lanes: tuple[Lane, ...]
+    silent: Mapping[str, Sequence[int]]
     cohorts: pl.DataFrame
     window: Window
     since: int
@@ -60,14 +68,20 @@ class Lanes:
         pools = list(dict.fromkeys(lane.pool for lane in self.lanes))
         numbers = {pool: number for number, pool in enumerate(pools)}
         cohorts = self.cohorts.filter(pl.col("pool").is_in(pools))
-        named = {lane.pool for lane in self.lanes if lane.replica is not None}
         return {
             "cohort_ids": cohorts["cohort_id"].to_list(),
             "pool_numbers": [numbers[pool] for pool in cohorts["pool"].to_list()],
-            "by_replica": [numbers[pool] for pool in pools if pool in named],
+            "silent_days": [
+                numbers[pool] * DAYS + day for pool in pools for day in self.silent.get(pool, ())
+            ],
             "lane_keys": [f"{numbers[lane.pool]}/{lane.replica or ''}" for lane in self.lanes],
             "lane_numbers": list(range(len(self.lanes))),
         }
+
+    def silent_days(self, pool: str) -> int:
+        """Days in the window on which some call of `pool` names no replica."""
+        first, last = self.since // DAY_NS, (self.until - 1) // DAY_NS
+        return sum(first <= day <= last for day in self.silent.get(pool, ()))
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """The window cut so that each part has about `STRETCH_CALLS` calls, if they are even."""
@@ -98,9 +112,12 @@ def lanes_of(connection: Connection, *, window: Window, where: Filters | None) -
         for lane in _lanes(replicas, frozenset(cohorts["pool"].to_list()))
         if any_replica or lane.replica == replica
     ]
+    days = run_question(connection, question_named("lane_days"))
+    silent = dict(days.group_by("pool").agg("day").iter_rows())
     time_calls(connection, stored_paces(connection))
     return Lanes(
         lanes=tuple(lanes),
+        silent=silent,
         cohorts=cohorts,
         window=resolved,
         since=resolved.since,
@@ -115,8 +132,7 @@ def _lanes(replicas: pl.DataFrame, pools: frozenset[str]) -> Iterator[Lane]:
         if pool in pools:
             found.setdefault(pool, []).append(replica)
     for pool, names in sorted(found.items()):
-        kept: Sequence[str | None] = [None] if None in names else names
-        for name in sorted(kept, key=str):
+        for name in sorted(names, key=lambda name: (name is None, name or "")):
             yield Lane(pool=pool, replica=name)
 
 

@@ -1,10 +1,11 @@
 -- name: concurrency
 -- question: How many calls are in service at once, how much KV memory do they hold, who waits?
--- grain: a call on a lane (a replica, or a pool of which some calls name no replica), in a stretch
+-- grain: a call on a lane (a replica, or its pool on days on which some call names none)
 -- unit: instants in nanoseconds since 1970; tokens
--- params: $cohort_ids and $pool_numbers say which pool each selected cohort is in, $by_replica
---   which of these pools have a lane a replica, $lane_keys and $lane_numbers which lane is meant by
---   "pool number/replica"; $since and $until bound the stretch in nanoseconds
+-- params: $cohort_ids and $pool_numbers say which pool each selected cohort is in, $silent_days
+--   on which days some call of a pool names no replica (pool number * 1,000,000 + days since
+--   1970), $lane_keys and $lane_numbers which lane is meant by "pool number/replica"; $since and
+--   $until bound the stretch in nanoseconds
 -- nulls: waits_at is null where the queue of the call was not observed; tokens where not told
 -- identity: mean concurrency = sum(residence) / busy time = B of the law times GPUs per replica;
 --   queued_free_s + queued_full_s = queued_s where the KV memory is known
@@ -28,8 +29,8 @@ with near_stretch as (
     where observed_ended_at is null and started_at < $until and ended_at >= $since
 ),
 
-replica_pools as (
-    select explode($by_replica) as pool_number
+silent_days as (
+    select explode($silent_days) as day_key
 ),
 
 placed as (
@@ -37,7 +38,7 @@ placed as (
         concat(
             cast(p.value as varchar),
             '/',
-            case when b.pool_number is not null then coalesce(t.replica, '') else '' end
+            case when d.day_key is null then coalesce(t.replica, '') else '' end
         ) as lane_key,
         case
             when t.observed_started_at is not null
@@ -50,7 +51,10 @@ placed as (
         t.output_tokens
     from near_stretch as t
     inner join pairs($cohort_ids, $pool_numbers) as p on t.cohort_id = p.key
-    left join replica_pools as b on p.value = b.pool_number
+    left join silent_days as d
+        on
+            p.value * 1000000 + cast(floor(quarter_of(t.started_at) / 96e0) as integer)
+            = d.day_key
 )
 
 select

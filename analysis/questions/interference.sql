@@ -2,9 +2,10 @@
 -- question: Do calls decode slower while other calls of their replica are in prefill?
 -- grain: a call on a replica, in a stretch
 -- unit: instants in nanoseconds since 1970; tokens of a choice after its first
--- params: $cohort_ids and $pool_numbers say which pool each selected cohort is in, $by_replica
---   which of these pools have a lane a replica, $lane_keys and $lane_numbers which lane is meant by
---   "pool number/replica"; $since and $until bound the stretch in nanoseconds
+-- params: $cohort_ids and $pool_numbers say which pool each selected cohort is in, $silent_days
+--   on which days some call of a pool names no replica (pool number * 1,000,000 + days since
+--   1970), $lane_keys and $lane_numbers which lane is meant by "pool number/replica"; $since and
+--   $until bound the stretch in nanoseconds
 -- nulls: decode_tokens is null where the pace of a call was not observed: no first token that an
 --   engine or a stream tells, fewer than two tokens, or tokens not told
 -- identity: measured_count + unmeasured_count = calls whose decode begins in the window; a call
@@ -29,8 +30,8 @@ with near_stretch as (
     where observed_ended_at is null and started_at < $until and ended_at >= $since
 ),
 
-replica_pools as (
-    select explode($by_replica) as pool_number
+silent_days as (
+    select explode($silent_days) as day_key
 ),
 
 placed as (
@@ -38,7 +39,7 @@ placed as (
         concat(
             cast(p.value as varchar),
             '/',
-            case when b.pool_number is not null then coalesce(t.replica, '') else '' end
+            case when d.day_key is null then coalesce(t.replica, '') else '' end
         ) as lane_key,
         t.started_at,
         t.first_token_at,
@@ -55,7 +56,10 @@ placed as (
     from near_stretch as t
     inner join cohorts as c on t.cohort_id = c.cohort_id
     inner join pairs($cohort_ids, $pool_numbers) as p on t.cohort_id = p.key
-    left join replica_pools as b on p.value = b.pool_number
+    left join silent_days as d
+        on
+            p.value * 1000000 + cast(floor(quarter_of(t.started_at) / 96e0) as integer)
+            = d.day_key
 )
 
 select

@@ -106,6 +106,23 @@ def test_a_wait_before_anything_runs_is_a_queue_beside_free_memory(ledger_of: Le
     assert (row["queued_s"], row["queued_free_s"], row["queued_full_s"]) == (4, 4, 0)
 
 
+def test_a_replica_is_told_apart_on_days_on_which_every_call_names_its_own(
+    ledger_of: LedgerOf,
+) -> None:
+    # Both calls of the first day name theirs; the next day one of two does not.
+    day = 86_400
+    calls = [call(1, 0, 10, 10), call(2, 0, 10, 10, replica="r1")]
+    calls += [call(3, day, day + 10, day + 10), call(4, day, day + 10, day + 10, replica=None)]
+    configuration = Configuration(pools=(Pool(name="a", replicas=2),))
+    answer = concurrency(ledger_of(calls, configuration), configuration, by=("replica",))
+    assert answer.frame.select("replica", "busy_s", "residence_s").rows() == [
+        ("r0", 10, 10),
+        ("r1", 10, 10),
+        (None, 20, 20),
+    ]
+    assert any("names its replica on 1 day" in note for note in answer.notes)
+
+
 def test_nobody_waits_where_calls_start_as_they_arrive(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call(n, n * 10, n * 10 + 1, n * 10 + 9) for n in range(5)], CONFIGURATION)
     row = row_of(ledger)
