@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.bill import read_bill
 from analysis.errors import NoDataError
 from analysis.few_outputs import few_outputs, few_outputs_claims
-from analysis.savings import read_bill
 from analysis.selection import selected
 from analysis.window import Window
 from ingest.config import Configuration, Pool
@@ -134,7 +134,7 @@ def test_claims_come_to_what_is_covered(ledger_of: LedgerOf) -> None:
     claims = few_outputs_claims(ledger, CONFIGURATION)
     assert (claims.height, claims["call_no"].n_unique()) == (80, 80)
     bill = read_bill(ledger.connection, Window(), selected(None))
-    saving = bill.saving(bill.claimed(claims))
+    saving = bill.saving(bill.claim(claims))
     covered = few_outputs(ledger, CONFIGURATION).frame["covered_gpu_seconds"].sum()
     assert sum(saving.gpu_ps.values()) == covered * 10**12 == 160 * 10**12
 
