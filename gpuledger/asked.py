@@ -25,6 +25,7 @@ GROUPED: Mapping[str, str] = {
     "prefix_cache": "analysis.prefix_cache:prefix_cache",
     "prefix_loss": "analysis.prefix_loss:prefix_loss",
     "response_cache": "analysis.response_cache:response_cache",
+    "chains": "analysis.chains:chains",
     "siblings": "analysis.siblings:siblings",
     "batch_lane": "analysis.batch_lane:batch_lane",
     "few_outputs": "analysis.few_outputs:few_outputs",
