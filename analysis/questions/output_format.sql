@@ -42,8 +42,10 @@ measured as (
         r.preamble_tokens,
         r.trailing_tokens,
         r.restated_tokens,
-        coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0)
-        / nullif(r.answer_tokens, 0) as token_ratio,
+        coalesce(
+            coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0)
+            / nullif(r.answer_tokens, 0), 0e0
+        ) as token_ratio,
         coalesce(r.restated_tokens, 0)
         + case
             when j.cohort_id is null or r.json_blank_tokens is null then 0

@@ -93,6 +93,14 @@ def test_output_that_is_priced_by_the_token_is_saved_at_its_price(ledger_of: Led
     assert found["saved_gpu_seconds"] is None
 
 
+def test_an_answer_that_was_not_seen_saves_nothing(ledger_of: LedgerOf) -> None:
+    found = row(ledger_of([call(1, WRAPPED), call(2, None)], CONFIGURATION))
+    assert (found["call_count"], found["measured_count"]) == (2, 1)
+    assert found["decode_gpu_seconds"] == 20
+    assert found["saved_gpu_seconds"] == pytest.approx(10 * 18 / 24)
+    assert found["saved_cost"] == pytest.approx(Decimal("0.0075"))
+
+
 def test_a_long_preamble_may_be_needed_and_is_not_saved(ledger_of: LedgerOf) -> None:
     thought = "The customer writes about a bill. " * 12
     found = row(ledger_of([call(1, f"{thought}\n{COMPACT}")], CONFIGURATION))
