@@ -13,7 +13,7 @@ from analysis.shared_chunks import GROUP, SharedChunks, bits
 BATCH_CALLS = 50_000
 """Calls whose chunks are held at once."""
 
-OF_CALL = ("group_key", "call_no", "size", "other_tokens", "held")
+OF_CALL = ("group_key", "call_no", "size", "held", "told_held")
 LISTS = (
     "chunk_hashes",
     "chunk_signatures",
@@ -57,8 +57,8 @@ def removable_tokens(chunks: pl.DataFrame) -> pl.DataFrame:
 
     Of a chunk that a cache held in part, the markup counts in proportion, rounded down.
     """
-    past_held = pl.col("chunk_begins") + pl.col("chunk_tokens") + pl.col("other_tokens")
-    uncached = (past_held - pl.col("held")).clip(0, pl.col("chunk_tokens"))
+    past_held = pl.col("chunk_begins") + pl.col("chunk_tokens") - pl.col("told_held")
+    uncached = past_held.clip(0, pl.col("chunk_tokens"))
     markup = pl.col("chunk_markup_tokens") * uncached // pl.col("chunk_tokens")
     saved = pl.when("is_first").then(markup).otherwise(uncached)
     is_any = ~pl.col("is_first") | (pl.col("chunk_markup_tokens") > 0)

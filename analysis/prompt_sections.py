@@ -27,7 +27,7 @@ NO_SECTIONS = (
 )
 SHARED_NOTE = (
     "prefill_gpu_seconds: a call's prefill shared by the tokens that no cache held; a cache holds "
-    "what comes first: other, tools, system, examples, history, context, user"
+    "what comes first: tools, system, examples, history, context, user, and `other` in proportion"
 )
 NOT_SHOWN = (
     "a section that a prompt does not show is unknown and not 0: telemetry often leaves system "

@@ -38,6 +38,9 @@ measured as (
         r.examples_tokens,
         coalesce(r.history_tokens, 0) + coalesce(r.context_tokens, 0)
         + coalesce(r.user_tokens, 0) as later_tokens,
+        coalesce(r.tools_tokens, 0) + coalesce(r.system_tokens, 0)
+        + coalesce(r.examples_tokens, 0) + coalesce(r.history_tokens, 0)
+        + coalesce(r.context_tokens, 0) + coalesce(r.user_tokens, 0) as told_tokens,
         greatest(
             coalesce(r.input_tokens, 0),
             coalesce(r.tools_tokens, 0) + coalesce(r.system_tokens, 0)
@@ -76,9 +79,8 @@ placed as (
         case
             when m.size > 0
                 then least(
-                    floor(
-                        m.size * 1e0 * m.cached_tokens / greatest(coalesce(m.input_tokens, 0), 1)
-                    ),
+                    m.size * 1e0 * m.cached_tokens
+                    / greatest(coalesce(m.input_tokens, 0), 1),
                     m.size - 1
                 )
             else 0
@@ -112,8 +114,11 @@ select
                     then whole(
                         c.prefill_ps / (m.size - m.held)
                         * greatest(
-                            m.size - m.later_tokens
-                            - greatest(m.held, m.size - m.later_tokens - m.examples_tokens),
+                            m.told_tokens - m.later_tokens
+                            - greatest(
+                                m.told_tokens * m.held / m.size,
+                                m.told_tokens - m.later_tokens - m.examples_tokens
+                            ),
                             0
                         )
                     )

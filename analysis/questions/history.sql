@@ -37,6 +37,9 @@ measured as (
         coalesce(r.cache_read_tokens, 0) as cached_tokens,
         r.history_tokens,
         coalesce(r.context_tokens, 0) + coalesce(r.user_tokens, 0) as later_tokens,
+        coalesce(r.tools_tokens, 0) + coalesce(r.system_tokens, 0)
+        + coalesce(r.examples_tokens, 0) + coalesce(r.history_tokens, 0)
+        + coalesce(r.context_tokens, 0) + coalesce(r.user_tokens, 0) as told_tokens,
         greatest(
             coalesce(r.input_tokens, 0),
             coalesce(r.tools_tokens, 0) + coalesce(r.system_tokens, 0)
@@ -61,7 +64,8 @@ placed as (
         case
             when size > 0
                 then least(
-                    floor(size * 1e0 * cached_tokens / greatest(coalesce(input_tokens, 0), 1)),
+                    size * 1e0 * cached_tokens
+                    / greatest(coalesce(input_tokens, 0), 1),
                     size - 1
                 )
             else 0
@@ -90,8 +94,11 @@ select
                     then whole(
                         c.prefill_ps / (m.size - m.held)
                         * greatest(
-                            m.size - m.later_tokens
-                            - greatest(m.held, m.size - m.later_tokens - m.history_tokens),
+                            m.told_tokens - m.later_tokens
+                            - greatest(
+                                m.told_tokens * m.held / m.size,
+                                m.told_tokens - m.later_tokens - m.history_tokens
+                            ),
                             0
                         )
                     )

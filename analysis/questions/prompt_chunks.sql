@@ -7,11 +7,10 @@
 --   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
 --   where only the calls of $user_id, $conversation_id count
 -- nulls: time_number and caller where not asked for
--- identity: the lists of a call have one length; held < size, where size is at least the tokens of
---   the chunks
+-- identity: the lists of a call have one length; held < size; told_held <= told <= size
 
--- `size` is of the whole prompt, `told` of its sections, after which chunks are placed, and `held`
--- of what a cache held of its beginning, as in prompt_sections.
+-- `size` is of the whole prompt and `told` of its sections, over which the places of chunks are
+-- counted; `held` and `told_held` are what a cache held of each, as in prompt_sections.
 with placed as (
     select
         g.value as group_number,
@@ -49,6 +48,16 @@ with placed as (
         and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+),
+
+sized as (
+    select
+        *,
+        least(
+            size * 1e0 * cached_tokens / greatest(coalesce(input_tokens, 0), 1), size - 1
+        ) as held
+    from placed
+    where size > 0
 )
 
 select
@@ -57,21 +66,12 @@ select
     caller,
     call_no,
     size,
-    size - told as other_tokens,
-    cast(
-        case
-            when size > 0
-                then least(
-                    floor(size * 1e0 * cached_tokens / greatest(coalesce(input_tokens, 0), 1)),
-                    size - 1
-                )
-            else 0
-        end as bigint
-    ) as held,
+    held,
+    cast(ceil(told * held / size) as bigint) as told_held,
     chunk_hashes,
     chunk_signatures,
     chunk_begins,
     chunk_tokens,
     chunk_markup_tokens,
     chunk_is_result
-from placed
+from sized

@@ -12,9 +12,10 @@
 --   share_ratio adds up to 1 over the sections, prefill_gpu_seconds to the prefill of law
 
 -- `other` is what the sections do not cover of the input: the chat format, what telemetry leaves
--- out, and what another tokenizer counts more. A prompt reads other, tools, system, examples,
--- history, context, user in this order, and a prefix cache holds what comes first: prefill is
--- shared by the tokens that were not read from a cache, by the last one where all were.
+-- out or cuts off, and what another tokenizer counts more. A prompt reads tools, system, examples,
+-- history, context, user in this order, and `other` anywhere between. A prefix cache holds what
+-- comes first: prefill is shared by the tokens that were not read from a cache, by the last one
+-- where all were.
 with charged as (
     select
         c.call_no,
@@ -68,27 +69,31 @@ sized as (
     left join charged as c on m.call_no = c.call_no
 ),
 
--- Where each section ends, and where what the cache held does.
-ended as (
+placed as (
     select
         *,
-        coalesce(other_tokens, 0) as to_other,
-        coalesce(other_tokens, 0) + coalesce(tools_tokens, 0) as to_tools,
-        coalesce(other_tokens, 0) + coalesce(tools_tokens, 0)
-        + coalesce(system_tokens, 0) as to_system,
-        coalesce(other_tokens, 0) + coalesce(tools_tokens, 0) + coalesce(system_tokens, 0)
-        + coalesce(examples_tokens, 0) as to_examples,
-        size - coalesce(user_tokens, 0) - coalesce(context_tokens, 0) as to_history,
-        size - coalesce(user_tokens, 0) as to_context,
         case
             when size > 0
                 then least(
-                    floor(size * 1e0 * cached_tokens / greatest(coalesce(input_tokens, 0), 1)),
-                    size - 1
+                    size * 1e0 * cached_tokens / greatest(coalesce(input_tokens, 0), 1), size - 1
                 )
             else 0
         end as held
     from sized
+),
+
+-- Where each section ends, and how much of all of them a cache held.
+ended as (
+    select
+        *,
+        coalesce(tools_tokens, 0) as to_tools,
+        coalesce(tools_tokens, 0) + coalesce(system_tokens, 0) as to_system,
+        coalesce(tools_tokens, 0) + coalesce(system_tokens, 0)
+        + coalesce(examples_tokens, 0) as to_examples,
+        told_tokens - coalesce(user_tokens, 0) - coalesce(context_tokens, 0) as to_history,
+        told_tokens - coalesce(user_tokens, 0) as to_context,
+        told_tokens * held / nullif(size, 0) as told_held
+    from placed
 ),
 
 shared as (
@@ -128,12 +133,16 @@ summed as (
         percentile(user_tokens, 0.95) as user_p95,
         cast(sum(size) as bigint) as size_sum,
         sum(whole(prefill_ps)) as prefill_ps,
-        sum(whole(greatest(to_other - held, 0) * token_ps)) as other_ps,
-        sum(whole(greatest(to_tools - greatest(held, to_other), 0) * token_ps)) as tools_ps,
-        sum(whole(greatest(to_system - greatest(held, to_tools), 0) * token_ps)) as system_ps,
-        sum(whole(greatest(to_examples - greatest(held, to_system), 0) * token_ps)) as examples_ps,
-        sum(whole(greatest(to_history - greatest(held, to_examples), 0) * token_ps)) as history_ps,
-        sum(whole(greatest(to_context - greatest(held, to_history), 0) * token_ps)) as context_ps
+        sum(whole((size - held) * other_tokens / nullif(size, 0) * token_ps)) as other_ps,
+        sum(whole(greatest(to_tools - told_held, 0) * token_ps)) as tools_ps,
+        sum(whole(greatest(to_system - greatest(told_held, to_tools), 0) * token_ps))
+            as system_ps,
+        sum(whole(greatest(to_examples - greatest(told_held, to_system), 0) * token_ps))
+            as examples_ps,
+        sum(whole(greatest(to_history - greatest(told_held, to_examples), 0) * token_ps))
+            as history_ps,
+        sum(whole(greatest(to_context - greatest(told_held, to_history), 0) * token_ps))
+            as context_ps
     from shared
     group by group_number, time_number, caller
 ),

@@ -35,8 +35,8 @@ def test_history_is_told_by_turn(ledger_of: LedgerOf) -> None:
 def test_history_that_a_cache_held_costs_nothing(ledger_of: LedgerOf) -> None:
     cached = {"uncached_input_tokens": 200, "cache_read_tokens": 800}
     ledger = ledger_of([turn(1, 3, 600, **cached)], CONFIGURATION)
-    # 300 tokens before the history and 500 of it were held: 100 of the 200 that were read
-    assert history(ledger, CONFIGURATION).frame["history_gpu_seconds"].to_list() == [5.0]
+    # four fifths of the 700 tokens that are told were held: 40 of history are among the 200 read
+    assert history(ledger, CONFIGURATION).frame["history_gpu_seconds"].to_list() == [2.0]
 
 
 def test_unknown_turns_have_a_row_of_their_own_and_all_add_up(ledger_of: LedgerOf) -> None:
