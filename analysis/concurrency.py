@@ -38,6 +38,10 @@ NO_SIZE = (
 )
 NO_QUEUE = "when calls arrived and when their service started: only an engine's spans tell both"
 NO_TOKENS = "how many tokens calls read and wrote"
+NO_RESERVE = (
+    "whether the engine keeps room for whole answers: if so, KV memory is the limit, else more "
+    "calls may run and be preempted; a replay with more sequences says so"
+)
 
 LEVERS = (15, 16, 17, 32)
 """Continuous batching, max_num_seqs, gpu_memory_utilization, KV-cache quantisation."""
@@ -69,6 +73,7 @@ FIGURES = (
     "queued_calls",
     "queued_concurrency",
     "queued_free_s",
+    "queued_growing_s",
     "queued_full_s",
 )
 
@@ -176,11 +181,16 @@ def _ratios(total: pl.DataFrame) -> pl.DataFrame:
         queued_concurrency=_quotient(pl.col("queued_running_s"), queued),
         queued_s=pl.when(is_seen).then(queued),
         queued_full_s=pl.when(is_seen).then(full),
+        queued_growing_s=pl.when(is_seen & full.is_not_null()).then(
+            pl.col("queued_growing_s").fill_nan(None)
+        ),
     )
     return first.with_columns(
         kv_p95_ratio=_quotient(pl.col("kv_p95_tokens"), pl.col("kv_cache_tokens")),
         allowed_concurrency=_quotient(pl.col("kv_cache_tokens"), pl.col("call_kv_tokens")),
-        queued_free_s=pl.col("queued_s") - pl.col("queued_full_s"),
+        queued_free_s=(
+            pl.col("queued_s") - pl.col("queued_full_s") - pl.col("queued_growing_s")
+        ).clip(0),
     ).with_columns(
         concurrency_ratio=_quotient(pl.col("concurrency_mean"), pl.col("allowed_concurrency"))
     )
@@ -230,17 +240,26 @@ def _verdicts(row: Mapping[str, Any]) -> Iterator[Verdict]:
         for lever in LEVERS:
             yield Verdict(lever=lever, pool=pool, applies=False, evidence=text)
         return
-    while_free = (
-        f"calls wait for {row['queued_free_s']:,.0f} s while less than {FULL_RATIO:.0%} of KV "
-        f"memory is in use, {row['queued_full_s']:,.0f} s while more is; "
+    text = (
+        f"calls wait for {row['queued_s']:,.0f} s: for {row['queued_free_s']:,.0f} s KV memory has "
+        f"room for one more to its end, for {row['queued_growing_s']:,.0f} s the running ones grow "
+        f"into it, for {row['queued_full_s']:,.0f} s it is {FULL_RATIO:.0%} full or more; "
         f"{row['queued_concurrency']:.1f} run meanwhile, memory allows {allowed:.1f}"
     )
-    is_free = row["queued_free_s"] >= SELDOM_RATIO * busy
+    is_free, is_growing, is_full = (
+        row[f"queued_{name}_s"] >= SELDOM_RATIO * busy for name in ("free", "growing", "full")
+    )
     is_far = row["queued_concurrency"] < FAR_BELOW_RATIO * allowed
-    is_full = row["queued_full_s"] >= SELDOM_RATIO * busy
     found = (is_free and is_far, is_free, is_full, is_full)
     for lever, applies in zip(LEVERS, found, strict=True):
-        yield Verdict(lever=lever, pool=pool, applies=applies, evidence=while_free)
+        is_open = is_growing and not applies and lever != LEVERS[0]
+        yield Verdict(
+            lever=lever,
+            pool=pool,
+            applies=None if is_open else applies,
+            evidence=text,
+            missing=NO_RESERVE if is_open else None,
+        )
 
 
 def _missing(row: Mapping[str, Any]) -> str | None:

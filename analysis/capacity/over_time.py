@@ -41,6 +41,7 @@ SUMS = (
     "queued_s",
     "queued_running_s",
     "queued_full_s",
+    "queued_growing_s",
 )
 MAXIMA = ("most_running", "most_kv_tokens")
 
@@ -50,8 +51,9 @@ class OverTime:
     """Frames by `lane_number` and `piece`.
 
     `sums` has `SUMS` in s (calls times s, tokens times s) and `MAXIMA`, of one replica;
-    `queued_full_s` is NaN where the size of the memory is not known. `running` has `level`, calls
-    on a replica, with its `seconds` of replicas; `kv` has `bucket` of `EDGES` likewise.
+    `queued_full_s` and `queued_growing_s` are NaN where the size of the memory is not known.
+    `running` has `level`, calls on a replica, with its `seconds` of replicas; `kv` has `bucket` of
+    `EDGES` likewise.
     """
 
     sums: pl.DataFrame
@@ -133,6 +135,9 @@ def _sums(
     begin, end = found.kv_begin / replicas, found.kv_end / replicas
     queued = np.where(is_queued, seconds, 0.0)
     full = np.where(is_queued, seconds * _share_above(begin, end, room * FULL_RATIO), 0.0)
+    waiting_need = found.waiting_need / np.maximum(found.waiting, 1)
+    outgrown = found.running_need / replicas + waiting_need > room
+    growing = np.where(np.isnan(full), np.nan, np.where(outgrown, queued - full, 0.0))
     weights = (
         found.running * seconds,
         np.where(is_busy, replicas * seconds, 0.0),
@@ -143,6 +148,7 @@ def _sums(
         queued,
         found.running / replicas * queued,
         full,
+        growing,
     )
     last = int(piece.max(initial=-1)) + 1
     sums: dict[str, Floats] = {

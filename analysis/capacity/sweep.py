@@ -45,7 +45,8 @@ class Segments:
     """Stretches in which nothing begins or ends; `piece` is between which cuts each lies.
 
     `kv_begin` and `kv_end` are tokens at both ends, of the running calls that tell them: `untold`
-    is how many do not. `unseen` is how many were not seen to wait, nor not to.
+    is how many do not. `unseen` is how many were not seen to wait, nor not to. `running_need` and
+    `waiting_need` are the tokens that the running and the waiting calls have at their end.
     """
 
     piece: Counts
@@ -56,6 +57,8 @@ class Segments:
     unseen: Counts
     kv_begin: Floats
     kv_end: Floats
+    running_need: Floats
+    waiting_need: Floats
 
 
 def segments_of(calls: LaneCalls, cuts: Instants) -> Segments:
@@ -83,6 +86,10 @@ def segments_of(calls: LaneCalls, cuts: Instants) -> Segments:
     kept = np.flatnonzero((lasts > 0) & ((running > 0) | (waiting > 0)))
     runs = running[kept] > 0
 
+    need = clipped.need
+    running_need = running_sum(zero, need, zero, -need)[kept]
+    waiting_need = running_sum(need, -need, zero, zero)[kept]
+
     def of_some(calls_with: npt.NDArray[np.bool_]) -> Counts:
         """How many of these run in each segment."""
         if not calls_with.any():
@@ -99,6 +106,8 @@ def segments_of(calls: LaneCalls, cuts: Instants) -> Segments:
         unseen=of_some(~calls.is_seen),
         kv_begin=np.where(runs, np.maximum(jumps[kept] + grown[kept], 0), 0),
         kv_end=np.where(runs, np.maximum(jumps[kept] + grown[kept + 1], 0), 0),
+        running_need=np.where(runs, np.maximum(running_need, 0), 0),
+        waiting_need=np.maximum(waiting_need, 0),
     )
 
 
@@ -112,6 +121,7 @@ class _Clipped:
 
     instants: tuple[Instants, Instants, Instants, Instants]
     growth: Floats
+    need: Floats
     at_start: Floats
     at_first: Floats
     at_end: Floats
@@ -133,6 +143,7 @@ class _Clipped:
         return cls(
             instants=(inside(calls.waits_at), inside(calls.started_at), first, end),
             growth=growth,
+            need=prompt + output,
             at_start=prompt + before,
             at_first=at_once,
             at_end=prompt + before + at_once + growth * (end - first),

@@ -8,7 +8,7 @@
 --   $until bound the stretch in nanoseconds
 -- nulls: waits_at is null where the queue of the call was not observed; tokens where not told
 -- identity: mean concurrency = sum(residence) / busy time = B of the law times GPUs per replica;
---   queued_free_s + queued_full_s = queued_s where the KV memory is known
+--   queued_free_s + queued_growing_s + queued_full_s = queued_s where the KV memory is known
 
 -- timed_calls are the calls as they are charged, with their estimates. What was observed prunes
 -- the scan; the last branch is for calls that are laid out.

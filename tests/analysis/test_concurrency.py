@@ -75,16 +75,32 @@ def test_kv_tokens_are_the_input_and_the_output_as_it_grows(ledger_of: LedgerOf)
 def test_a_queue_beside_free_memory_is_told_from_one_beside_full_memory(
     ledger_of: LedgerOf,
 ) -> None:
-    # KV grows from 800 to 1,000 in 0..20 and is 900 at 10 s: of the wait in 5..15 half is full.
+    # KV grows from 800 to 980 in 0..20 and is 900 at 100/9 s; the other one needs no token.
     calls = [
-        call(1, 0, 0, 20, uncached_input_tokens=800, visible_output_tokens=200),
+        call(1, 0, 0, 20, uncached_input_tokens=800, visible_output_tokens=180),
         call(2, 15, 20, 20, waits=5, uncached_input_tokens=0),
     ]
     row = row_of(ledger_of(calls, CONFIGURATION))
     assert row["queued_s"] == pytest.approx(10)
-    assert row["queued_free_s"] == pytest.approx(5)
-    assert row["queued_full_s"] == pytest.approx(5)
-    assert (row["queued_calls"], row["queued_concurrency"]) == (1, 1)
+    assert row["queued_free_s"] == pytest.approx(100 / 9 - 5)
+    assert row["queued_full_s"] == pytest.approx(15 - 100 / 9)
+    assert (row["queued_growing_s"], row["queued_calls"], row["queued_concurrency"]) == (0, 1, 1)
+
+
+def test_memory_that_running_calls_grow_into_is_not_free(ledger_of: LedgerOf) -> None:
+    # 100 tokens grow to 900 in 0..40; one that needs 200 waits in 0..10, one that needs 50 to 20.
+    calls = [
+        call(1, 0, 0, 40, visible_output_tokens=800),
+        call(2, 10, 40, 40, waits=0, uncached_input_tokens=200),
+        call(3, 20, 40, 40, waits=10, uncached_input_tokens=50),
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    row = row_of(ledger)
+    # With the second in service, 900 + 200 + 50 do not fit either.
+    assert (row["queued_s"], row["queued_growing_s"], row["queued_full_s"]) == (20, 20, 0)
+    verdicts = concurrency_verdicts(ledger, CONFIGURATION)
+    assert verdicts["applies"].to_list() == [False, None, None, None]
+    assert "whether the engine keeps room for whole answers" in verdicts["missing"][1]
 
 
 def test_calls_of_unknown_replica_are_spread_over_the_replicas(ledger_of: LedgerOf) -> None:
@@ -217,7 +233,8 @@ def test_the_mean_is_b_of_the_law_and_parts_of_the_time_add_up(
     whole = law(ledger, CONFIGURATION, by=(), window=window).frame
     served = whole.filter(whole["line"] == "calls").row(0, named=True)
     assert row["concurrency_mean"] == pytest.approx(served["B"])
-    assert row["queued_free_s"] + row["queued_full_s"] == pytest.approx(row["queued_s"])
+    parts = ("free", "growing", "full")
+    assert sum(row[f"queued_{part}_s"] for part in parts) == pytest.approx(row["queued_s"])
     held = [(100 + 7 * d / 2 * (d + 1) / (d + 1)) * (d + 1) + 100 * p for _, _, p, d in shapes]
     assert row["kv_mean_tokens"] * row["busy_s"] == pytest.approx(sum(held))
     middle = MIDNIGHT + split * S
@@ -226,7 +243,7 @@ def test_the_mean_is_b_of_the_law_and_parts_of_the_time_add_up(
         for since, until in ((MIDNIGHT, middle), (middle, MIDNIGHT + 200 * S))
         if any(since < one["ended_at"] and one["arrived_at"] < until for one in calls)
     ]
-    for column in ("busy_s", "residence_s", "queued_s", "queued_full_s"):
+    for column in ("busy_s", "residence_s", "queued_s", "queued_full_s", "queued_growing_s"):
         assert sum(part[column].sum() for part in parts) == pytest.approx(row[column], abs=1e-6)
 
 
