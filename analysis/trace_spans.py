@@ -14,7 +14,7 @@ from analysis.span_tree import UNSAID, Tree
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
 
-SPANS_AT_ONCE = 2_000_000
+SPANS_AT_ONCE = 1_000_000
 """So many spans are in memory at a time, more or less; traces are not divided."""
 
 MODEL, TOOL, RETRIEVAL = range(3)
