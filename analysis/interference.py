@@ -7,6 +7,7 @@ contexts slow decode by themselves. Refuses calls whose first token was not obse
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ingest.config import Configuration
 from ingest.ledger import Ledger
 
 MOST_CALLS = 400_000
-"""Of more measured calls of a row, every second, third, ... is looked at."""
+"""Of a ledger of more calls every second, third, ... is looked at; sums are of all."""
 LEAST_CALLS = 100
 LEAST_LOST_RATIO = 0.01
 """An effect on less than this share of decode time is none to act on."""
@@ -73,21 +74,18 @@ def interference(
     asked = window or Window(timezone=configuration.timezone)
     lanes = lanes_of(ledger.connection, window=asked, where=where)
     pieces = pieces_of_pools(ledger.connection, configuration, lanes, columns)
-    groups: dict[tuple[str | None, ...], list[pl.DataFrame]] = {}
-    unmeasured: dict[tuple[str | None, ...], int] = {}
+    stride = -(-lanes.call_count // MOST_CALLS)
+    groups: dict[tuple[str | None, ...], _Measured] = {}
     for number, found, rest in paces_by_lane(ledger.connection, lanes, pieces):
         key = tuple(getattr(lanes.lanes[number], column) for column in columns)
-        unmeasured[key] = unmeasured.get(key, 0) + rest
-        groups.setdefault(key, [])
-        if not found.is_empty():
-            groups[key].append(found)
-    if not any(groups.values()):
+        groups.setdefault(key, _Measured()).add(found, rest, stride)
+    if not any(group.measured_count for group in groups.values()):
         raise NoDataError(f"no call here tells {NO_TIMINGS}")
     rows = [
         dict(zip(columns, key, strict=True))
-        | {"unmeasured_count": unmeasured[key]}
-        | (_effect(pl.concat(parts)) if parts else {"measured_count": 0})
-        for key, parts in groups.items()
+        | {"unmeasured_count": group.unmeasured_count}
+        | (_effect(group) if group.measured_count else {"measured_count": 0})
+        for key, group in groups.items()
     ]
     schema = dict.fromkeys(columns, pl.String) | dict(SCHEMA)
     frame = pl.DataFrame(rows, schema=schema).sort(columns, nulls_last=True)
@@ -110,20 +108,41 @@ def interference_verdicts(
     return verdict_frame(_verdict(row, lever) for row in rows for lever in (19, 36))
 
 
-def _effect(calls: pl.DataFrame) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Measured:
+    """What is known of the calls of one row: sums over all, and the calls that are looked at."""
+
+    measured_count: int = 0
+    unmeasured_count: int = 0
+    decode_s: float = 0
+    prefill_s: float = 0
+    decoding_s: float = 0
+    kept: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, calls: pl.DataFrame, unmeasured_count: int, stride: int) -> None:
+        """Take in the calls of a lane in a stretch; of every `stride` one is looked at."""
+        self.unmeasured_count += unmeasured_count
+        if calls.is_empty():
+            return
+        self.measured_count += calls.height
+        self.decode_s += float(calls["decode_s"].sum())
+        self.prefill_s += float((calls["prefill_share"] * calls["decode_s"]).sum())
+        self.decoding_s += float((calls["decoding"] * calls["decode_s"]).sum())
+        self.kept.append(calls.gather_every(stride))
+
+
+def _effect(group: _Measured) -> dict[str, Any]:
     """The figures of one row; the effect is null where the calls do not tell it."""
-    share, decode_s = calls["prefill_share"], calls["decode_s"]
-    seconds = float(decode_s.sum())
-    mean_share = float((share * decode_s).sum()) / seconds
-    decoding = float((calls["decoding"] * decode_s).sum()) / seconds
+    kept = pl.concat(group.kept)
+    mean_share = group.prefill_s / group.decode_s
+    decoding = group.decoding_s / group.decode_s
     figures = {
-        "measured_count": calls.height,
-        "decode_s": seconds,
+        "measured_count": group.measured_count,
+        "decode_s": group.decode_s,
         "prefill_beside_ratio": mean_share,
         "decoding_beside": decoding,
-        **_quarters(calls),
+        **_quarters(kept),
     }
-    kept = calls.gather_every(-(-calls.height // MOST_CALLS))
     loads = kept.select("prefill_share", "decoding", "context_tokens").to_numpy()
     loads = loads - [0.0, decoding, float(np.average(loads[:, 2], weights=kept["decode_s"]))]
     if kept.height < LEAST_CALLS or float(np.ptp(loads[:, 0])) == 0:
