@@ -1,8 +1,8 @@
 """Costs of days to come, drawn from whole days that are like them.
 
-Owns the statistics of a forecast: which days are like a day, how far one unusual day may count, and
-how wide the draws are. Refuses a trend: the days to come are taken to be like the days drawn from,
-which are brought to the level of the last days where that has changed.
+Owns the statistics of a forecast (docs/forecast.md): which days are like a day, how far one unusual
+day may count, and how wide the draws are. Refuses a trend: the days to come are taken to be like
+the days drawn from, which are brought to the level of the last days where that has changed.
 
 A day to come is like the days of its weekday, where there are three of them, else like the working
 days or the weekends. It is expected to cost their mean, in which no day counts for more than its
@@ -26,6 +26,7 @@ Amounts = npt.NDArray[np.float64]
 
 INTERVAL_RATIO = 0.9
 """The share of futures that an interval is to hold."""
+Counts = npt.NDArray[np.int64]
 DRAW_COUNT = 4_000
 SEED = 20_261_101
 LEAST_OF_WEEKDAY = 3
@@ -35,6 +36,10 @@ MAD_TO_SIGMA = 1.4826
 MOST_DEVIATIONS = 3.5
 """Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993."""
 LEAST_SPREAD = 0.05
+SHRUNK = {2: 0.71, 3: 0.47, 4: 0.72, 5: 0.73, 6: 0.78, 7: 0.78}
+"""What the robust deviation about the median of so few normal days is of the true one, by drawing
+200,000 of them."""
+MANY_SHRUNK = 0.83
 CHANGED_DAYS = 3
 """So many last days in a row on one side of all usual days make a new level."""
 USUAL_DEVIATIONS = 2.0
@@ -74,11 +79,9 @@ def levelled(amounts: Amounts, days: Sequence[date]) -> Amounts:
     """
     factor = np.ones_like(amounts)
     for first in range(len(days) // 2, len(days) - CHANGED_DAYS + 1):
-        medians = _medians(amounts, days, first)
-        ratios = np.divide(amounts, medians, out=np.ones_like(amounts), where=medians > 0)
-        last = ratios[first:][medians[first:] > 0]
-        spread = _spread(ratios[:first][medians[:first] > 0])
-        usual = USUAL_DEVIATIONS * spread
+        ratios, counts = _of_usual(amounts, days, first)
+        last = ratios[first:][counts[first:] > 0]
+        usual = USUAL_DEVIATIONS * _spread(ratios[:first], counts[:first])
         is_changed = (last > 1 + usual).all() or (last < 1 - usual).all()
         if len(last) >= CHANGED_DAYS and is_changed:
             factor[:first] = np.median(last)
@@ -93,12 +96,8 @@ def tempered(amounts: Amounts, days: Sequence[date]) -> Amounts:
     that; the deviation is that of all days from the medians of their weekdays, as a ratio, and is
     taken to be at least 5 %. Days whose median is 0 stay.
     """
-    medians = _medians(amounts, days, len(days))
-    ratios = np.divide(amounts, medians, out=np.ones_like(amounts), where=medians > 0)
-    known = ratios[medians > 0]
-    if not known.size:
-        return np.ones_like(amounts)
-    most = 1 + MOST_DEVIATIONS * _spread(known)
+    ratios, counts = _of_usual(amounts, days, len(days))
+    most = 1 + MOST_DEVIATIONS * _spread(ratios, counts)
     return np.where(ratios > most, most / np.maximum(ratios, most), 1.0)
 
 
@@ -140,22 +139,29 @@ def _unsure(shared: Sequence[tuple[int, ...]]) -> float:
     return float(stdtrit(freedom, upper) / ndtri(upper))
 
 
-def _spread(ratios: Amounts) -> float:
-    """The robust deviation of `ratios` from 1, at least 5 %."""
-    if not ratios.size:
-        return LEAST_SPREAD
-    return max(MAD_TO_SIGMA * float(np.median(np.abs(ratios - 1))), LEAST_SPREAD)
+def _of_usual(amounts: Amounts, days: Sequence[date], count: int) -> tuple[Amounts, Counts]:
+    """Each day over the median of its weekday among the first `count` days, and how many those are.
 
-
-def _medians(amounts: Amounts, days: Sequence[date], count: int) -> Amounts:
-    """For each of `days` the median of its weekday among the first `count`; 0 where it has none."""
+    Where that median is 0 the ratio is 1 and the count 0.
+    """
     weekdays = np.array([day.weekday() for day in days])
-    medians = np.zeros(len(days))
+    ratios, counts = np.ones(len(days)), np.zeros(len(days), dtype=np.int64)
     for weekday in range(7):
         own = amounts[:count][weekdays[:count] == weekday]
-        if own.size:
-            medians[weekdays == weekday] = np.median(own)
-    return medians
+        usual = float(np.median(own)) if own.size else 0.0
+        if usual > 0:
+            ratios[weekdays == weekday] = amounts[weekdays == weekday] / usual
+            counts[weekdays == weekday] = own.size
+    return ratios, counts
+
+
+def _spread(ratios: Amounts, counts: Counts) -> float:
+    """The robust deviation of `ratios` from 1, at least 5 %, as if the medians were sure."""
+    shrunk = np.array([SHRUNK.get(int(count), MANY_SHRUNK) for count in counts])
+    away = (np.abs(ratios - 1) / shrunk)[counts > 1]
+    if not away.size:
+        return LEAST_SPREAD
+    return max(MAD_TO_SIGMA * float(np.median(away)), LEAST_SPREAD)
 
 
 def _is_weekend(day: date) -> bool:
