@@ -32,7 +32,7 @@ LEAST_ANSWERS = 10
 """So many different answers of an endpoint have a sentence that is boilerplate,"""
 LEAST_RATIO = 0.05
 """and such a share of its answers that have several sentences."""
-SAMPLED_ANSWERS = 50_000
+SAMPLED_ANSWERS = 5_000
 """Of more answers of an endpoint, sentences are looked for in so many; then they are counted in
 all. One that is in LEAST_RATIO of all is in half that share of a sample as good as always."""
 

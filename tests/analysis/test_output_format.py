@@ -176,7 +176,9 @@ def test_what_was_not_measured_is_said(ledger_of: LedgerOf) -> None:
     answer = output_format(
         ledger_of([call(1, COMPACT), call(2, None)], CONFIGURATION), CONFIGURATION
     )
-    assert answer.frame["measured_count"].to_list() == [1]
+    found = answer.frame.row(0, named=True)
+    assert (found["measured_count"], found["decode_gpu_seconds"]) == (1, 20)
+    assert found["saved_gpu_seconds"] == pytest.approx(10 / 12)
     assert any("not measured: the answers of 1 of 2 calls; send" in note for note in answer.notes)
     ledger = ledger_of([call(1, COMPACT)], Configuration(content="off"))
     with pytest.raises(NoDataError, match=r"no answer here was measured.*measure_answers"):

@@ -7,8 +7,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from analysis.boilerplate import boilerplate, boilerplate_claims
 from analysis.chunks import chunks, chunks_claims
 from analysis.examples import examples
+from analysis.output_format import output_format, output_format_claims
+from analysis.routing import routing_claims
 from analysis.window import Window
 from ingest.config import load_configuration
 from ingest.ledger import Ledger
@@ -86,3 +89,37 @@ def test_the_one_block_of_examples_is_that_of_the_extracts(sample_ledger: Ledger
     (row,) = frame.filter(pl.col("examples_hash").is_not_null()).to_dicts()
     calls = told(sample_ledger).filter(pl.col("endpoint") == "/extract").height
     assert (row["endpoint"], row["shown_count"], row["call_count"]) == ("/extract", calls, calls)
+
+
+def test_the_one_closing_phrase_is_boilerplate_where_it_was_planted(
+    sample_ledger: Ledger, planted: dict[str, list[str]]
+) -> None:
+    (row,) = boilerplate(sample_ledger, CONFIGURATION).frame.to_dicts()
+    assert (row["endpoint"], row["sentence_tokens"]) == ("/chat", 14)
+    claimed = boilerplate_claims(sample_ledger, window=Window())
+    found = claimed.join(told(sample_ledger), on="call_no")
+    assert sorted(found["told_id"]) == sorted(planted["closing"])
+    assert found["origin"].unique().to_list() == ["production"]
+    assert row["call_count"] == len(planted["closing"])
+
+
+def test_words_around_json_and_restated_questions_need_not_be_written(
+    sample_ledger: Ledger, planted: dict[str, list[str]]
+) -> None:
+    calls = told(sample_ledger)
+    for parts, names in (
+        (("trailing",), ("trailing",)),
+        (("preamble", "blanks"), ("preamble",)),
+        (("restated",), ("restated",)),
+    ):
+        claims = output_format_claims(sample_ledger, window=Window(), parts=parts)
+        found = claims.join(calls, on="call_no")
+        assert sorted(found["told_id"]) == sorted(one for name in names for one in planted[name])
+    frame = output_format(sample_ledger, CONFIGURATION).frame
+    saved = frame.filter(pl.col("saved_gpu_seconds") > 0)
+    assert saved["endpoint"].to_list() == ["/chat"]
+    assert (saved["saved_gpu_seconds"] < 1e-3 * saved["decode_gpu_seconds"]).all()
+
+
+def test_no_work_of_the_sample_is_simple(sample_ledger: Ledger) -> None:
+    assert routing_claims(sample_ledger, CONFIGURATION, window=Window()).is_empty()
