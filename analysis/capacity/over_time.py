@@ -44,6 +44,7 @@ SUMS = (
     "queued_growing_s",
 )
 MAXIMA = ("most_running", "most_kv_tokens")
+KV_SCHEMA = dict.fromkeys(("lane_number", "piece", "bucket"), pl.Int64) | {"seconds": pl.Float64}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,10 +206,7 @@ def _kv(number: int, piece: Counts, found: Segments, replicas: Counts) -> pl.Dat
     begin, end = (found.kv_begin / replicas)[is_busy], (found.kv_end / replicas)[is_busy]
     low, high = np.minimum(begin, end), np.maximum(begin, end)
     if not len(piece):
-        return pl.DataFrame(
-            schema={"lane_number": pl.Int64, "piece": pl.Int64, "bucket": pl.Int64,
-                    "seconds": pl.Float64}
-        )  # fmt: skip
+        return pl.DataFrame(schema=KV_SCHEMA)
     lows, highs = _bucket(low), _bucket(high)
     first, lowest = int(piece.min()), int(lows.min())
     edges = EDGES[lowest : int(highs.max()) + 1]

@@ -67,48 +67,69 @@ def segments_of(calls: LaneCalls, cuts: Instants) -> Segments:
     A segment in which no call runs or waits is left out.
     """
     clipped = _Clipped.of(calls, int(cuts[0]), int(cuts[-1]))
-    instants = np.concatenate((*clipped.instants, cuts))
-    order = np.argsort(instants, kind="stable")
-    instants = instants[order]
-    count = len(calls.started_at)
-    kind = (order // max(count, 1)).clip(max=CUT).astype(np.int8)
-    running = np.cumsum(RUNNING_STEPS[kind], dtype=np.int32)[:-1]
-    waiting = np.cumsum(WAITING_STEPS[kind], dtype=np.int32)[:-1]
-
-    def running_sum(*steps: Floats) -> Floats:
-        return np.cumsum(np.concatenate((*steps, np.zeros(len(cuts))))[order])
-
-    zero = np.zeros(count)
-    growth = running_sum(zero, zero, clipped.growth, -clipped.growth)
-    jumps = running_sum(zero, clipped.at_start, clipped.at_first, -clipped.at_end)[:-1]
-    lasts = np.diff(instants)
-    grown = np.concatenate(([0.0], np.cumsum(growth[:-1] * lasts)))
+    line = _Line.of((*clipped.instants, cuts))
+    lasts = np.diff(line.instants)
+    running, waiting = line.counts(RUNNING_STEPS), line.counts(WAITING_STEPS)
+    zero, need = np.zeros(len(calls.started_at)), clipped.need
+    growth = line.sums(zero, zero, clipped.growth, -clipped.growth)
+    held = line.sums(zero, clipped.at_start, clipped.at_first, -clipped.at_end)
+    grown = np.concatenate(([0.0], np.cumsum(growth * lasts)))
     kept = np.flatnonzero((lasts > 0) & ((running > 0) | (waiting > 0)))
     runs = running[kept] > 0
 
-    need = clipped.need
-    running_need = running_sum(zero, need, zero, -need)[kept]
-    waiting_need = running_sum(need, -need, zero, zero)[kept]
+    def of_running(tokens: Floats) -> Floats:
+        return np.where(runs, np.maximum(tokens, 0), 0)
 
-    def of_some(calls_with: npt.NDArray[np.bool_]) -> Counts:
-        """How many of these run in each segment."""
-        if not calls_with.any():
+    def of_some(which: npt.NDArray[np.bool_]) -> Counts:
+        """How many of these calls run in each segment."""
+        if not which.any():
             return np.zeros(len(kept), dtype=np.int64)
-        some = calls_with.astype(np.float64)
-        return np.rint(running_sum(zero, some, zero, -some)[kept]).astype(np.int64)
+        some = which.astype(np.float64)
+        return np.rint(line.sums(zero, some, zero, -some)[kept]).astype(np.int64)
 
     return Segments(
-        piece=np.searchsorted(cuts, instants[kept], side="right") - 1,
+        piece=np.searchsorted(cuts, line.instants[kept], side="right") - 1,
         seconds=lasts[kept] / 1e9,
         running=running[kept].astype(np.int64),
         waiting=waiting[kept].astype(np.int64),
         untold=of_some(clipped.is_untold),
         unseen=of_some(~calls.is_seen),
-        kv_begin=np.where(runs, np.maximum(jumps[kept] + grown[kept], 0), 0),
-        kv_end=np.where(runs, np.maximum(jumps[kept] + grown[kept + 1], 0), 0),
-        running_need=np.where(runs, np.maximum(running_need, 0), 0),
-        waiting_need=np.maximum(waiting_need, 0),
+        kv_begin=of_running(held[kept] + grown[kept]),
+        kv_end=of_running(held[kept] + grown[kept + 1]),
+        running_need=of_running(line.sums(zero, need, zero, -need)[kept]),
+        waiting_need=np.maximum(line.sums(need, -need, zero, zero)[kept], 0),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """All instants in the order of time; `kind` says of each which it is of a call, or `CUT`.
+
+    Levels are after each instant but the last, so that they are of the time until the next one.
+    """
+
+    instants: Instants
+    order: npt.NDArray[np.intp]
+    kind: npt.NDArray[np.int8]
+
+    @classmethod
+    def of(cls, instants: tuple[Instants, ...]) -> "_Line":
+        """Four instants a call, arrivals first, and then cuts."""
+        joined = np.concatenate(instants)
+        order = np.argsort(joined, kind="stable")
+        kind = (order // max(len(instants[0]), 1)).clip(max=CUT).astype(np.int8)
+        return cls(instants=joined[order], order=order, kind=kind)
+
+    def counts(self, steps: npt.NDArray[np.int8]) -> npt.NDArray[np.int32]:
+        """Calls after each instant of which each kind changes them by one of `steps`."""
+        found: npt.NDArray[np.int32] = np.cumsum(steps[self.kind], dtype=np.int32)[:-1]
+        return found
+
+    def sums(self, *steps: Floats) -> Floats:
+        """The sum after each instant of what each call changes it by at each of its four."""
+        cuts = np.zeros(len(self.order) - sum(len(step) for step in steps))
+        found: Floats = np.cumsum(np.concatenate((*steps, cuts))[self.order])[:-1]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
