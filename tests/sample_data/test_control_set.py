@@ -11,6 +11,7 @@ from msgspec import structs
 
 from analysis.anomalies import anomalies
 from analysis.bursts import bursts
+from analysis.chains import chains
 from analysis.check import check
 from analysis.chunks import chunks
 from analysis.duplicates import duplicates, in_flight
@@ -24,6 +25,7 @@ from analysis.prefix_cache import prefix_cache
 from analysis.rejects import rejects
 from analysis.response_cache import response_cache
 from analysis.retries import retries
+from analysis.siblings import siblings
 from analysis.tool_repeats import tool_repeats
 from analysis.window import Window
 from ingest.config import Configuration, load_configuration
@@ -78,6 +80,8 @@ DETECTIONS: Mapping[str, Finds] = {
     "few_outputs": lambda ledger, configuration: few_outputs(ledger, configuration).frame.filter(
         "is_few"
     ),
+    "siblings": lambda ledger, configuration: siblings(ledger, configuration).frame,
+    "chains": lambda ledger, configuration: chains(ledger, configuration).frame,
     "bursts": lambda ledger, configuration: bursts(ledger, configuration).frame.filter(
         pl.col("burst_call_count") > 0
     ),
@@ -91,8 +95,9 @@ DETECTIONS: Mapping[str, Finds] = {
 }
 """Question to what it would wrongly take for waste; each must be empty."""
 
-NOT_PLANTED = ("limits", "finish_reasons", "few_outputs", "check")
-"""What the sample has none of: answers that are cut or few, and a ledger that is not sound."""
+NOT_PLANTED = ("limits", "finish_reasons", "few_outputs", "siblings", "chains", "check")
+"""What the sample has none of: answers that are cut or few, steps that need not be steps, and a
+ledger that is not sound."""
 
 
 @pytest.fixture(scope="module")
