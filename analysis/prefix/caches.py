@@ -39,7 +39,10 @@ class Lookups:
         served_at = prompts.calls["served_at"].fill_null(0).to_numpy()
         used = cache_numbers[prompts.rows] != NEVER
         rows, positions = prompts.rows[used], prompts.positions[used]
-        order = np.lexsort((positions, rows, served_at[rows], cache_numbers[rows]))
+        place = np.empty(len(served_at), dtype=np.int64)
+        place[np.lexsort((served_at, cache_numbers))] = np.arange(len(served_at))
+        # Blocks come by prompt and position, so prompts alone are to be put in order.
+        order = np.argsort(place[rows], kind="stable")
         self._rows, self._positions = rows[order], positions[order]
         self._block_ids = prompts.block_ids[used][order]
         self._starts = _starts(self._rows)

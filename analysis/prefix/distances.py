@@ -22,8 +22,10 @@ def used_before(block_ids: Integers) -> npt.NDArray[np.bool_]:
     """For each block whether a prompt before used it; `block_ids` as for `reuse_distances`."""
     if len(block_ids) == 0:
         return np.empty(0, dtype=np.bool_)
-    known: npt.NDArray[np.bool_] = _last_uses(block_ids, np.arange(len(block_ids))) != NEVER
-    return known
+    order = np.argsort(block_ids, kind="stable")
+    before = np.zeros(len(block_ids), dtype=np.bool_)
+    before[order[1:][block_ids[order][1:] == block_ids[order][:-1]]] = True
+    return before
 
 
 def used_again(block_ids: Integers) -> npt.NDArray[np.bool_]:
