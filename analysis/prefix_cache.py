@@ -13,9 +13,10 @@ from analysis.errors import NoDataError
 from analysis.extent import no_calls
 from analysis.groups import Groups, groups_of
 from analysis.prefix.caches import UNLIMITED, Floats, held_blocks
+from analysis.prefix.claims import avoidable_tokens, claims_of
 from analysis.prefix.distances import NEVER
-from analysis.prefix.engines import IS_KNOWN, cache_numbers, numbered_engines
-from analysis.prefix.orders import NO_HASHES
+from analysis.prefix.engines import IS_KNOWN, cache_numbers, capacities, numbered_engines
+from analysis.prefix.orders import NO_HASHES, read_prompt_orders
 from analysis.prefix.prompts import MOST_BLOCKS, Prompts, read_prompts
 from analysis.sql import question_named, run_in_batches
 from analysis.window import Window
@@ -68,6 +69,29 @@ def prefix_cache(  # noqa: PLR0913 - a question is asked by keywords
         .sort([*groups.columns, *_CACHE], nulls_last=True)
     )
     return Answer(frame=frame, notes=_notes(groups.window, prompts, frame), window=groups.window)
+
+
+def prefix_cache_claims(  # noqa: PLR0913 - a question is asked by keywords
+    ledger: Ledger,
+    *,
+    window: Window,
+    where: Mapping[str, str | None] | None = None,
+    configuration: Configuration | None = None,
+    capacity_tokens: int | None = None,
+    most_blocks: int = MOST_BLOCKS,
+) -> pl.DataFrame:
+    """What a cache in each replica would save of the prefill of each call that tells its reads.
+
+    An upper bound: running calls take room as well. The room of a cache is `capacity_tokens`, else
+    as engines and `configuration` tell, else without limit. Raises `NoDataError` as `prefix_cache`.
+    """
+    configured = configuration or Configuration()
+    groups = groups_of(ledger.connection, configured, by=(), window=window, where=where)
+    sizes = (
+        capacities(ledger.connection, configuration) if capacity_tokens is None else capacity_tokens
+    )
+    orders = read_prompt_orders(ledger.connection, groups, sizes, most_blocks)
+    return claims_of(avoidable_tokens(orders), "unexplained")
 
 
 def _read(connection: Connection, groups: Groups, most_blocks: int) -> Prompts:

@@ -74,7 +74,7 @@ def volatile_prefixes(  # noqa: PLR0913 - a question is asked by keywords
     groups = groups_of(connection, configuration, by=by, window=window, where=where)
     sizes = capacities(connection, configuration) if capacity_tokens is None else capacity_tokens
     orders = read_prompt_orders(connection, groups, sizes, most_blocks)
-    moved = _worth_moving(_moved(orders))
+    moved = moved_prompts(orders)
     frame = groups.labelled(_rows(connection, groups, moved)).select(*groups.columns, *SHOWN)
     frame = frame.sort(
         "gained_tokens", *groups.columns, "kind", descending=[True, *[False] * (len(by) + 1)],
@@ -102,14 +102,26 @@ def volatile_prefixes_claims(  # noqa: PLR0913 - a question is asked by keywords
     configured = configuration or Configuration()
     groups = groups_of(connection, configured, by=BY, window=window, where=where)
     sizes = capacities(connection, configuration) if capacity_tokens is None else capacity_tokens
-    moved = _worth_moving(_moved(read_prompt_orders(connection, groups, sizes, most_blocks)))
-    if moved.is_empty():
-        return no_claims()
-    return (
-        moved.filter(pl.col("prefill_ratio") > 0)
-        .select("call_no", "prefill_ratio", decode_ratio=pl.lit(0.0))
-        .sort("call_no")
+    return claims_of_moved(
+        moved_prompts(read_prompt_orders(connection, groups, sizes, most_blocks))
     )
+
+
+def moved_prompts(orders: Orders) -> pl.DataFrame:
+    """The calls of groups and kinds that are worth moving, with what of them a reorder changes.
+
+    Columns beside those of a call: `kind`, `gained` and `forgone` in tokens, `prefill_ratio`.
+    """
+    moved = _worth_moving(_moved(orders))
+    return moved.drop("volatile_spans")
+
+
+def claims_of_moved(moved: pl.DataFrame) -> pl.DataFrame:
+    """What of the prefill of each call a reorder saves."""
+    claimed = moved.filter(pl.col("prefill_ratio") > 0)
+    if claimed.is_empty():
+        return no_claims()
+    return claimed.select("call_no", "prefill_ratio", decode_ratio=pl.lit(0.0)).sort("call_no")
 
 
 def _moved(orders: Orders) -> pl.DataFrame:
@@ -123,6 +135,7 @@ def _moved(orders: Orders) -> pl.DataFrame:
     calls = orders.calls.with_columns(
         now=pl.Series(now),
         reordered=pl.Series(reordered),
+        computed=pl.Series(orders.computed_tokens),
         gained=pl.Series(np.maximum(reordered - beyond, 0)),
         forgone=pl.Series(np.maximum(now - reordered, 0)),
     )
@@ -172,9 +185,7 @@ def _worth_moving(moved: pl.DataFrame) -> pl.DataFrame:
     """
     of_kind = [*_GROUP, "kind"]
     gained, forgone = (pl.col(name).sum().over(of_kind) for name in ("gained", "forgone"))
-    computed = pl.coalesce(
-        "uncached_input_tokens", pl.col("input_tokens") - pl.col("cache_read_tokens").fill_null(0)
-    )
+    computed = pl.col("computed")
     share = (pl.col("gained") / computed).clip(0.0, 1.0) * (1 - forgone / gained)
     return moved.filter(gained > forgone).with_columns(
         prefill_ratio=pl.when(computed > 0).then(share).otherwise(0.0)

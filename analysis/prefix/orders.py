@@ -97,6 +97,15 @@ class Orders:
         told = self.calls["cache_read_tokens"].cast(pl.Float64).fill_null(np.nan)
         return told.to_numpy()
 
+    @cached_property
+    def computed_tokens(self) -> Floats:
+        """Tokens of each prompt that its prefill was charged for; 0 where that is not known."""
+        told = pl.coalesce(
+            "uncached_input_tokens",
+            pl.col("input_tokens") - pl.col("cache_read_tokens").fill_null(0),
+        )
+        return self.calls.select(told.fill_null(0).cast(pl.Float64)).to_series().to_numpy()
+
     def _held(self, lookups: Lookups) -> Floats:
         if not self.is_limited:
             return lookups.seen()

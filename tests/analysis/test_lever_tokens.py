@@ -77,6 +77,18 @@ def test_what_was_read_from_caches_has_to_be_told(ledger_of: LedgerOf) -> None:
     assert unhashed["missing"].startswith("needs prompts or prefix hashes")
 
 
+def test_a_time_before_long_text_keeps_it_out_of_caches(ledger_of: LedgerOf) -> None:
+    rules = "Answer in two sentences and cite the source of each. " * 20
+    said = [f'[{{"role": "system", "content": "It is 10:0{n} now. {rules}"}}]' for n in range(3)]
+    calls = [call(n, prompt=text, uncached_input_tokens=250) for n, text in enumerate(said)]
+    line = row(ledger_of(calls, CONFIGURATION), 12)
+    assert (line["applies"], line["tier"]) == ("yes", 2)
+    assert "(2 by time): 448 of 750 computed tokens" in line["evidence"]
+    assert line["attributed_gpu_seconds"] == pytest.approx(2 * 224 / 250)
+    alike = [one | {"prompt": said[0]} for one in calls]
+    assert row(ledger_of(alike, CONFIGURATION), 12)["applies"] == "no"
+
+
 def test_another_replica_held_it(ledger_of: LedgerOf) -> None:
     calls = [call(1, [1, 2]), call(2, [1, 2], replica="r1")]
     line = row(ledger_of(calls, CONFIGURATION), 13)

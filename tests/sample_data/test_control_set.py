@@ -22,11 +22,13 @@ from analysis.levers import levers
 from analysis.loops import loops
 from analysis.operations import operations
 from analysis.prefix_cache import prefix_cache
+from analysis.prefix_loss import prefix_loss
 from analysis.rejects import rejects
 from analysis.response_cache import response_cache
 from analysis.retries import retries
 from analysis.siblings import siblings
 from analysis.tool_repeats import tool_repeats
+from analysis.volatile_prefixes import volatile_prefixes
 from analysis.window import Window
 from ingest.config import Configuration, load_configuration
 from ingest.deliver import deliver_paths
@@ -61,6 +63,12 @@ DETECTIONS: Mapping[str, Finds] = {
         pl.col("reach") == "pool",
         pl.col("capacity_tokens").is_null(),
         pl.col("block_hit_ratio") < 0.9,
+    ),
+    "volatile_prefixes": lambda ledger, configuration: (
+        volatile_prefixes(ledger, configuration).frame
+    ),
+    "prefix_loss": lambda ledger, configuration: prefix_loss(ledger, configuration).frame.filter(
+        pl.col("cause").is_in(["volatile", "eviction", "routing"])
     ),
     "concentration": lambda ledger, configuration: concentration(
         ledger, configuration

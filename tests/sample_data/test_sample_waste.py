@@ -19,6 +19,7 @@ from analysis.response_cache import response_cache, response_cache_claims
 from analysis.retries import retries, retries_claims
 from analysis.tool_repeats import tool_repeats
 from analysis.ttl import DEFAULT_TTL_NS
+from analysis.volatile_prefixes import volatile_prefixes
 from analysis.window import Window
 from ingest.config import load_configuration
 from ingest.ledger import Ledger
@@ -212,6 +213,20 @@ def test_prompts_share_no_block_once_they_begin_with_the_time(
         hits[name] = whole["block_hit_ratio"].item()
     assert hits["before"] > 0.99
     assert hits["after"] == 0.0
+
+
+def test_volatile_prefixes_are_found_where_and_since_they_were_planted(
+    sample_ledger: Ledger, manifest: dict[str, Any]
+) -> None:
+    planted = manifest["volatile_prefixes"]
+    rows = volatile_prefixes(sample_ledger, CONFIGURATION).frame.to_dicts()
+    assert {(row["endpoint"], row["kind"]) for row in rows} == {
+        (one["endpoint"], one["kind"]) for one in planted
+    }
+    # Three tokens of the chat format stand before the first of the text.
+    assert {row["first_token"] for row in rows} == {one["position"] + 3 for one in planted}
+    before = Window.parse(None, min(one["since"] for one in planted), "Asia/Tokyo")
+    assert volatile_prefixes(sample_ledger, CONFIGURATION, window=before).frame.is_empty()
 
 
 def test_thirty_percent_hits_are_eleven_percent_of_the_pools_gpu_seconds(
