@@ -14,7 +14,7 @@ import polars as pl
 
 from analysis.calendar import calendar_of, pieces_of
 from analysis.extent import extent_of
-from analysis.group_sums import group_sums
+from analysis.group_sums import GroupKey, group_sums
 from analysis.letters import PICOSECONDS_PER_S, Sums
 from analysis.resampling import Amounts
 from analysis.scan import Scan
@@ -68,32 +68,37 @@ def daily_usage(  # noqa: PLR0913 - a question is asked by keywords
     if not pieces:
         return DailyUsage(days=(), whole={}, later={})
     window = Window(since=pieces[0][1], until=pieces[-1][2], timezone=timezone)
-    days = tuple(day for day, _, _ in pieces)
     pooled = tuple(dict.fromkeys([*by, "pool"]))
-    times = _numbered(window, now)
     sums = group_sums(
-        connection, times, by=("day", *pooled), window=window, filters=filters, scan=scan
+        connection,
+        _numbered(window, now),
+        by=("day", *pooled),
+        window=window,
+        filters=filters,
+        scan=scan,
     )
+    days = tuple(day for day, _, _ in pieces)
     whole: dict[UsageKey, Amounts] = {}
     later: dict[UsageKey, Amounts] = {}
     for group, sum_of in sums.groups.items():
-        number, *values = group.values
         amount = _amount(group.basis, sum_of)
-        if number is None or amount is None:
-            continue
-        place, is_later = divmod(number, 2)
-        key = UsageKey(
-            values=tuple(values[: len(by)]),
-            pool=values[pooled.index("pool")] if group.basis == "gpu" else None,
-            basis=group.basis,
-            currency=group.currency if group.basis == "token" else None,
-        )
-        for kept in (whole, later):
-            kept.setdefault(key, np.zeros(len(days)))
-        whole[key][place] += amount
-        if is_later:
-            later[key][place] += amount
+        if group.values[0] is not None and amount is not None:
+            place, is_later = divmod(group.values[0], 2)
+            key = _key(group, pooled, len(by))
+            whole.setdefault(key, np.zeros(len(days)))[place] += amount
+            later.setdefault(key, np.zeros(len(days)))[place] += amount * is_later
     return DailyUsage(days=days, whole=whole, later=later)
+
+
+def _key(group: GroupKey, pooled: Sequence[str], count: int) -> UsageKey:
+    """The key of a group of which the first value is a day, and the others are of `pooled`."""
+    values = group.values[1:]
+    return UsageKey(
+        values=values[:count],
+        pool=values[pooled.index("pool")] if group.basis == "gpu" else None,
+        basis=group.basis,
+        currency=group.currency if group.basis == "token" else None,
+    )
 
 
 def _whole_days(first: int | None, now: int, timezone: str) -> list[tuple[date, int, int]]:

@@ -127,45 +127,27 @@ def month_forecast(  # noqa: PLR0913 - a question is asked by keywords
     month = Window.month(month_of(now - 1, window.timezone), window.timezone)
     so_far = _between(month.since, now, window)
     lines = _lines(ledger, configuration, by=by, window=so_far, where=where, scan=scan)
-    spent: dict[RestKey, Decimal] = {}
-    for line, cost in zip(lines, rounded_costs(lines), strict=True):
-        if cost is not None:
-            spent[_key(line, by)] = spent.get(_key(line, by), NOTHING) + cost
-    rest: dict[RestKey, Rest] | None = {}
-    known: dict[str, Decimal] = {}
-    days: tuple[date, ...] = ()
-    if now < (month.until or 0):
-        rest, known, days = _rest(
-            ledger,
-            configuration,
-            by=by,
-            since=window.since,
-            ahead=_between(now, month.until, window),
-            filters=filters,
-            scan=scan,
-        )
-        if rest is not None and set(filters) == {"origin"} and filters["origin"] == PRODUCTION:
-            planned = plan_lines_ahead(
-                ledger.connection,
-                configuration,
-                by=by,
-                month=month,
-                spent=lines,
-                rest=_between(now, month.until, window),
+    rest = NO_REST
+    if now != month.until:
+        ahead = _between(now, month.until, window)
+        rest = _rest(ledger, configuration, by, window.since, ahead, filters=filters, scan=scan)
+        if rest.lines is not None and filters == {"origin": PRODUCTION}:
+            rest = _with_plans(
+                ledger, configuration, rest, by=by, month=month, now=now, spent=lines
             )
-            for line in planned:
-                _expect(rest, known, _key(line, by), line.cost or NOTHING)
     return MonthForecast(
         month=month,
         now=now,
-        spent=spent,
-        rest=rest,
-        known=known,
-        days=days,
-        unpriced_count=sum(
-            line.sums.call_count for line in lines if line.sums is not None and line.cost is None
-        ),
+        spent=_spent(lines, by),
+        rest=rest.lines,
+        known=rest.known,
+        days=rest.days,
+        unpriced_count=_unpriced_count(lines),
     )
+
+
+def _unpriced_count(lines: Sequence[Line]) -> int:
+    return sum(line.sums.call_count for line in lines if line.sums and line.cost is None)
 
 
 def _lines(  # noqa: PLR0913 - those of a question
@@ -185,20 +167,38 @@ def _lines(  # noqa: PLR0913 - those of a question
     return found.lines
 
 
+def _spent(lines: Sequence[Line], by: Sequence[str]) -> dict[RestKey, Decimal]:
+    """Rounded money of each line that has a price."""
+    spent: dict[RestKey, Decimal] = {}
+    for line, cost in zip(lines, rounded_costs(lines), strict=True):
+        if cost is not None:
+            spent[_key(line, by)] = spent.get(_key(line, by), NOTHING) + cost
+    return spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestOfMonth:
+    """What lines cost after now, None where `days` are too few, and what of it is known."""
+
+    lines: Mapping[RestKey, Rest] | None
+    known: Mapping[str, Decimal]
+    days: tuple[date, ...]
+
+
+NO_REST = RestOfMonth(lines={}, known={}, days=())
+
+
 def _rest(  # noqa: PLR0913 - those of a question
     ledger: Ledger,
     configuration: Configuration,
-    *,
     by: Sequence[str],
     since: int | None,
     ahead: Window,
+    *,
     filters: Filters,
     scan: Scan,
-) -> tuple[dict[RestKey, Rest] | None, dict[str, Decimal], tuple[date, ...]]:
-    """What lines of calls and idle time cost in `ahead`, what of it is known, and from which days.
-
-    The first is None where these days are too few.
-    """
+) -> RestOfMonth:
+    """What calls and idle time cost in `ahead`."""
     usage = daily_usage(
         ledger.connection,
         by=by,
@@ -210,7 +210,7 @@ def _rest(  # noqa: PLR0913 - those of a question
     )
     days = days_ahead(ahead, usage.days)
     if days is None:
-        return None, {}, usage.days
+        return RestOfMonth(lines=None, known={}, days=usage.days)
     has_idle = set(filters) <= IDLE_FILTERS and filters["origin"] == PRODUCTION
     rates = [
         rate
@@ -223,16 +223,31 @@ def _rest(  # noqa: PLR0913 - those of a question
         if offer.cost is not None and offer.currency is not None:
             so_far = known.get(offer.currency, NOTHING)
             known[offer.currency] = so_far + rounded(Decimal(offer.cost))
-    return rest_of_month(usage, days, offers, by=by, has_idle=has_idle), known, usage.days
+    lines = rest_of_month(usage, days, offers, by=by, has_idle=has_idle)
+    return RestOfMonth(lines=lines, known=known, days=usage.days)
 
 
-def _expect(
-    rest: dict[RestKey, Rest], known: dict[str, Decimal], key: RestKey, cost: Decimal
-) -> None:
-    """Adds to `rest` a cost that is sure."""
-    sure = Rest(expected=float(cost), draws=np.full(DRAW_COUNT, float(cost)))
-    rest[key] = rest[key].plus(sure) if key in rest else sure
-    known[key.currency] = known.get(key.currency, NOTHING) + rounded(cost)
+def _with_plans(  # noqa: PLR0913 - plans go on for a month
+    ledger: Ledger,
+    configuration: Configuration,
+    rest: RestOfMonth,
+    *,
+    by: Sequence[str],
+    month: Window,
+    now: int,
+    spent: Sequence[Line],
+) -> RestOfMonth:
+    """`rest` and what plans cost after `now`, which is sure."""
+    ahead = _between(now, month.until, month)
+    lines, known = dict(rest.lines or {}), dict(rest.known)
+    for line in plan_lines_ahead(
+        ledger.connection, configuration, by=by, month=month, spent=spent, rest=ahead
+    ):
+        key, cost = _key(line, by), line.cost or NOTHING
+        sure = Rest(expected=float(cost), draws=np.full(DRAW_COUNT, float(cost)))
+        lines[key] = lines[key].plus(sure) if key in lines else sure
+        known[key.currency] = known.get(key.currency, NOTHING) + rounded(cost)
+    return RestOfMonth(lines=lines, known=known, days=rest.days)
 
 
 def _key(line: Line, by: Sequence[str]) -> RestKey:

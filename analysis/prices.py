@@ -27,7 +27,7 @@ from analysis.token_offers import Listed, listed_calls
 from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
-from ingest.ledger import Ledger
+from ingest.ledger import Connection, Ledger
 
 FACTS = Facts(
     name="prices",
@@ -74,10 +74,42 @@ def prices(  # noqa: PLR0913 - a question is asked by keywords
     if not any(line.sums for line in found.lines):
         raise no_calls(connection, asked, filters)
     costs = rounded_costs(found.lines)
-    shares: Mapping[int, Share] | None = None
-    if set(filters) <= IDLE_KNOWN:
-        busy = busy_by_pool(connection, columns, found.window, filters, scan)
-        shares, _ = idle_shares(found, costs, busy)
+    shares = _shares(connection, found, filters, scan)
+    (column,) = columns
+    listed = _listed(connection, configuration, column, asked, filters)
+    rows = [
+        _row(
+            line,
+            costs[place],
+            column,
+            None if shares is None else shares.get(place, NO_SHARE),
+            listed.get(line.values[column]) if _is_alone(line, found) else None,
+        )
+        for place, line in enumerate(found.lines)
+        if line.sums is not None
+    ]
+    frame = _frame(rows, column)
+    return Answer(frame=frame, notes=(*found.notes, *_notes(frame)), window=found.window)
+
+
+def _shares(
+    connection: Connection, found: LawLines, filters: Filters, scan: Scan
+) -> Mapping[int, Share] | None:
+    """Idle time by the place of the line that has it; None where nobody knows whose it is."""
+    if not set(filters) <= IDLE_KNOWN:
+        return None
+    busy = busy_by_pool(connection, found.columns, found.window, filters, scan)
+    return idle_shares(found, rounded_costs(found.lines), busy)[0]
+
+
+def _listed(
+    connection: Connection,
+    configuration: Configuration,
+    column: str,
+    asked: Window,
+    filters: Filters,
+) -> dict[str | None, Listed]:
+    """What the calls on pools would cost by the token, by the value of `column`."""
     cohorts = read_cohorts(connection, filters).filter(pl.col("pool").is_not_null())
     sums = run_question(
         connection,
@@ -87,20 +119,7 @@ def prices(  # noqa: PLR0913 - a question is asked by keywords
         until=asked.until,
         **caller_values(filters),
     )
-    listed = listed_calls(sums, cohorts, columns[0], configuration)
-    rows = [
-        _row(
-            line,
-            costs[place],
-            columns[0],
-            None if shares is None else shares.get(place, NO_SHARE),
-            listed.get(line.values[columns[0]]) if _is_alone(line, found) else None,
-        )
-        for place, line in enumerate(found.lines)
-        if line.sums is not None
-    ]
-    frame = _frame(rows, columns[0])
-    return Answer(frame=frame, notes=(*found.notes, *_notes(frame)), window=found.window)
+    return listed_calls(sums, cohorts, column, configuration)
 
 
 def _is_alone(line: Line, found: LawLines) -> bool:
