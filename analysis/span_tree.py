@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-_SPAN = ["trace_key", "span_key"]
 UNSAID = -1
 """The part of a span that is neither a call nor a tool nor a retrieval."""
+
+
+_ODD = np.uint64(0x9E37_79B9_7F4A_7C15)
+"""By which keys of traces are spread, for a trace and a span of it may have the same id."""
+
+
+def span_keys(rows: pl.DataFrame, span: str = "span_key") -> pl.Series:
+    """One number for the trace of each of `rows` and the span in column `span`; 0 for no span."""
+    traces = rows["trace_key"].to_numpy().astype(np.uint64)
+    spans = rows[span].fill_null(0).to_numpy().astype(np.uint64)
+    return pl.Series("key", traces * _ODD ^ spans)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,21 +110,23 @@ def _placed(spans: pl.DataFrame) -> pl.DataFrame:
         part=pl.lit(UNSAID, dtype=pl.Int64),
     )
     tree = pl.concat([spans, around], how="diagonal").with_row_index("span_no")
-    found = tree.select("span_no", *_SPAN).unique(_SPAN, keep="first", maintain_order=True)
-    first = tops.select("trace_key", span_key=pl.col("root_key").fill_null(0)).join(
-        found.rename({"span_no": "first_no"}), on=_SPAN, how="left"
-    )
-    above = found.rename({"span_no": "parent_no", "span_key": "parent_key"})
+    found = pl.DataFrame([tree["span_no"], span_keys(tree)]).unique("key", keep="first")
+    tops = tops.with_columns(span_keys(tops, "root_key"))
+    first = tops.join(found.rename({"span_no": "first_no"}), on="key", how="left")
     return (
-        tree.join(above, on=["trace_key", "parent_key"], how="left", maintain_order="left")
-        .join(first.drop("span_key"), on="trace_key", how="left", maintain_order="left")
+        tree.with_columns(span_keys(tree, "parent_key"))
+        .join(found.rename({"span_no": "parent_no"}), on="key", how="left", maintain_order="left")
+        .join(
+            first.select("trace_key", "first_no"),
+            on="trace_key", how="left", maintain_order="left",
+        )
         .with_columns(
             parent_no=pl.when(pl.col("parent_key").is_not_null())
             .then(pl.coalesce("parent_no", "first_no"))
             .cast(pl.Int64)
         )
-        .drop("first_no")
-    )
+        .drop("first_no", "key")
+    )  # fmt: skip
 
 
 def _is_waited(spans: pl.DataFrame, parents: Whole, is_root: Flags) -> Flags:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from analysis.groups import Groups
-from analysis.span_tree import UNSAID, Tree
+from analysis.span_tree import UNSAID, Tree, span_keys
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
 
@@ -21,7 +21,6 @@ MODEL, TOOL, RETRIEVAL = range(3)
 """What runs at a span, as `part` has it."""
 
 NUMBERS = ("group_number", "time_number", "caller")
-SPAN = ["trace_key", "span_key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +71,18 @@ def _with_parts(spans: pl.DataFrame, calls: pl.DataFrame, runs: pl.DataFrame) ->
     Of several calls at a span the first one counts.
     """
     told = ("begun_at", "service_at", "first_token_at", *NUMBERS)
-    models = calls.unique(SPAN, keep="first", maintain_order=True).select(
-        *SPAN, *told, call=pl.lit(MODEL, dtype=pl.Int64)
-    )
+    models = (
+        calls.select(span_keys(calls), *told, call=pl.lit(MODEL, dtype=pl.Int64))
+        .unique("key", keep="first", maintain_order=True)
+    )  # fmt: skip
     names: Mapping[str, int] = {"tool": TOOL, "retrieval": RETRIEVAL}
-    outside = runs.unique(SPAN, keep="first", maintain_order=True).select(
-        *SPAN, pl.col("part").replace_strict(names, return_dtype=pl.Int64)
-    )
+    outside = runs.select(
+        span_keys(runs), pl.col("part").replace_strict(names, return_dtype=pl.Int64)
+    ).unique("key", keep="first", maintain_order=True)
     return (
-        spans.join(models, on=SPAN, how="left", maintain_order="left")
-        .join(outside, on=SPAN, how="left", maintain_order="left")
+        spans.with_columns(span_keys(spans))
+        .join(models, on="key", how="left", maintain_order="left")
+        .join(outside, on="key", how="left", maintain_order="left")
         .with_columns(part=pl.coalesce("call", "part").fill_null(UNSAID))
-        .drop("call")
+        .drop("call", "key")
     )

@@ -7,8 +7,8 @@ engine's, stands for it. Refuses to read.
 import numpy as np
 import polars as pl
 
-from analysis.span_tree import UNSAID, Flags, Tree, Whole
-from analysis.trace_spans import SPAN, TracePart
+from analysis.span_tree import UNSAID, Flags, Tree, Whole, span_keys
+from analysis.trace_spans import TracePart
 
 SEVERAL = 3
 """`part` of a span around several steps, as a step between its siblings."""
@@ -33,11 +33,11 @@ def steps_of(tree: Tree, part: TracePart) -> pl.DataFrame:
     shown = np.concatenate([steps, around])
     top = tops[shown]
     lengths = np.maximum(tree.until - tree.since, 0)
-    frame = tree.spans.select(*SPAN, "part", "started_at", "ended_at")
+    frame = tree.spans.select("trace_key", "span_key", "part", "started_at", "ended_at")
+    at_steps = frame[shown]
     return (
-        frame[shown]
-        .select(
-            *SPAN,
+        at_steps.select(
+            span_keys(at_steps),
             part=pl.when(pl.col("part") == UNSAID).then(SEVERAL).otherwise(pl.col("part")),
             root_no=pl.Series(tree.roots[shown]),
             branch_no=pl.Series(tree.parents[top]),
@@ -45,7 +45,7 @@ def steps_of(tree: Tree, part: TracePart) -> pl.DataFrame:
             since=frame["started_at"].gather(top),
             until=frame["ended_at"].gather(top),
         )
-        .join(_told(part), on=SPAN, how="left", maintain_order="left")
+        .join(_told(part), on="key", how="left", maintain_order="left")
         .sort("branch_no", "since", "until", nulls_last=True, maintain_order=True)
     )
 
@@ -57,8 +57,10 @@ def _told(part: TracePart) -> pl.DataFrame:
         pl.lit(None, dtype=pl.Int64).alias(name)
         for name in ("input_tokens", "output_tokens", "call_no")
     )
-    told = pl.concat([one.select(*SPAN, *TOLD) for one in (calls, runs)], how="vertical_relaxed")
-    return told.unique(SPAN, keep="first", maintain_order=True)
+    told = pl.concat(
+        [one.select(span_keys(one), *TOLD) for one in (calls, runs)], how="vertical_relaxed"
+    )
+    return told.unique("key", keep="first", maintain_order=True)
 
 
 def _below(tree: Tree, is_step: Flags) -> Whole:
