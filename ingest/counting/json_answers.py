@@ -17,7 +17,10 @@ element of the same list, at the same depth."""
 
 _FENCE = "```"
 _MOST_CANDIDATES = 3
-_CANDIDATE = re.compile(r"(?:\A|\n|:)\s*(?:```\w*\s*)?([\[{])(?=\s*[\[{\"}\]])")
+_CANDIDATE = re.compile(
+    r"(?:\A|\n|:)\s{0,40}(?:```\w{0,20}\s{0,40})?([\[{])(?=\s{0,200}[\[{\"}\]])"
+)
+"""Its repetitions are bounded: a text of nothing but blanks takes no longer than another."""
 _BEGINS_AS_JSON = re.compile(r"\s*(?:```\w*\s*)?[\[{]\s*[\[{\"]")
 _BETWEEN = re.compile(r"[\s,]*")
 _OPENING_FENCE = re.compile(r"```\w*\s*\Z")

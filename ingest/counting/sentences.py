@@ -18,7 +18,7 @@ EDGE_SENTENCES = 16
 _PERSON = b"gpuledger-phrase"
 _FENCE = b"```"
 _END = re.compile(
-    rb"[.!?\n\xe3\xef](?:(?<=\n)|(?<=[.!?])[.!?]*[\"')\]*_]*(?=\s|\Z)"
+    rb"[.!?\n\xe3\xef](?:(?<=\n)|(?<=[.!?])[.!?]{0,9}[\"')\]*_]{0,9}(?=\s|\Z)"
     rb"|(?:(?<=\xe3)\x80\x82|(?<=\xef)\xbc[\x81\x9f])"
     rb"(?:\xe3\x80\x82|\xef\xbc[\x81\x9f])*(?:\xe3\x80[\x8d\x8f])*)"
 )

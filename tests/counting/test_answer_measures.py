@@ -177,6 +177,24 @@ def test_of_a_long_answer_the_first_and_the_last_sentences_are_remembered() -> N
     assert hashes[-1] == hash_of("This is sentence number 99.", None)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!" * 200_000 + "a",
+        "\n" * 200_000 + "{",
+        "[" * 200_000,
+        '{"a":' * 50_000,
+        "```" * 60_000 + '{"a": 1}',
+        "you asked " * 20_000,
+        "についての質問" * 20_000,
+        '{"a": "\ud800"}',
+    ],
+    ids=["marks", "lines", "brackets", "depth", "fences", "lead", "japanese", "surrogate"],
+)
+def test_a_hostile_answer_is_measured_like_any_other(text: str) -> None:
+    assert measured(text, "What is asked?").answer_tokens > 0
+
+
 def call_of(content: Any, **configured: Any) -> Call:
     asked = [{"role": "user", "content": QUESTION}]
     attributes = {
