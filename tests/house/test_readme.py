@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from gpuledger.asked import NAMES
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
@@ -84,6 +86,10 @@ def cells(line: dict[str, Any]) -> tuple[Any, ...]:
         round(line["gpu_seconds"], 9),
         Decimal(str(line["cost"])).quantize(Decimal("0.0001")),
     )
+
+
+def test_every_question_of_ask_is_named_in_the_readme() -> None:
+    assert [name for name in NAMES if f"`ask {name}`" not in README] == []
 
 
 def test_the_tree_of_the_readme_is_the_tree() -> None:
