@@ -148,22 +148,18 @@ def _evidence(one: Planned, whole: Worth) -> str | None:
     found, alone = one.detected, one.alone
     if found.evidence is None or alone is None or not alone.by_currency:
         return joined(found.evidence, found.beside)
-    shares = [
-        (_ratio(amount.gpu_ps, alone.gpu_ps) if alone.gpu_ps else _cost_ratio(amount, alone),
-         endpoint)
-        for endpoint, amount in alone.by_endpoint.items()
-    ]  # fmt: skip
+    shares = [(_share(amount, alone), endpoint) for endpoint, amount in alone.by_endpoint.items()]
     share, endpoint = max(shares, key=lambda pair: (pair[0] or 0, pair[1] or ""))
     part = None if share is None else "all" if share == 1 else f"{math.floor(share * 100)}%"
     place = f", {part} of it at {endpoint or 'no known endpoint'}" if part else ""
     return joined(f"{found.evidence}: {_text(alone, whole)}{place}", found.beside)
 
 
-def _cost_ratio(amount: Amount, alone: Worth) -> float | None:
-    """The share of `amount` in what is saved, where all of that is in one currency."""
-    if amount.cost is None or not alone.only_cost:
-        return None
-    return float(amount.cost / alone.only_cost)
+def _share(amount: Amount, alone: Worth) -> float | None:
+    """The share of `amount` in what is saved: of the money where all is one, else of the time."""
+    if alone.only_cost:
+        return float((amount.cost or Decimal(0)) / alone.only_cost)
+    return _ratio(amount.gpu_ps, alone.gpu_ps)
 
 
 def _missing(one: Planned) -> str | None:

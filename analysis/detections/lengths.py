@@ -17,6 +17,8 @@ from analysis.wording import counted
 
 LEAST_CALLS = 100
 """Fewer answers of an endpoint have no p99 to speak of."""
+BEYOND_RATIO = 1.1
+"""An endpoint has answers to cap whose longest has so many times the tokens of the p99."""
 LONG_TAIL = 3.0
 """A tail is long where the p99 is so many times the median."""
 MOST_ENDPOINTS = 3
@@ -47,7 +49,8 @@ def _tails(asked: Asked) -> pl.DataFrame:
             **groups.values(),
             least_calls=LEAST_CALLS,
         )
-        return groups.labelled(rows)
+        is_long = pl.col("longest_tokens") >= BEYOND_RATIO * pl.col("cap_tokens")
+        return groups.labelled(rows).filter(is_long)
 
     return asked.once("output_tails", read)
 
@@ -61,7 +64,7 @@ def _output_cap(asked: Asked) -> Detected:
         missing = "needs finish reasons, to see whether answers are cut already"
     if beyond.is_empty():
         return no(
-            f"no answer is longer than the p99 of its endpoint, of those with {LEAST_CALLS} "
+            f"no answer is far longer than the p99 of its endpoint, of those with {LEAST_CALLS} "
             "answers or more",
             missing,
         )

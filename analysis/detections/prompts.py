@@ -97,6 +97,7 @@ def _examples(asked: Asked) -> Detected:
     blocks = frame.filter(pl.col("examples_hash").is_not_null())
     if blocks.is_empty():
         return no(f"no examples come again; {NONE_NOTE.partition(': ')[2]}", missing)
+    seconds = blocks["examples_gpu_seconds"].sum()
     most = blocks.sort("examples_tokens", descending=True).row(0, named=True)
     evidence = (
         f"{counted(blocks.height, 'block')} of examples, {blocks['examples_tokens'].sum():,} "
@@ -105,7 +106,7 @@ def _examples(asked: Asked) -> Detected:
     )
     return yes(
         evidence,
-        beside=AT_MOST.format(blocks["examples_gpu_seconds"].sum()),
+        beside=AT_MOST.format(seconds) if seconds else None,
         missing=joined("needs a replay without some of them", missing),
     )
 

@@ -1,4 +1,4 @@
-"""Levers 31, 33 to 35, 38 and 43: the model and the engine behind a pool, as far as calls tell.
+"""Levers 31, 33 to 35 and 43: the model and the engine behind a pool, as far as calls tell.
 
 Owns their sentences. Refuses to say what another model or kernel would give: that takes a replay or
 an endpoint to compare with.
@@ -99,15 +99,6 @@ def _parallelism(asked: Asked) -> Detected:
     )
 
 
-def _distilled(asked: Asked) -> Detected:
-    """Lever 38: a stable, narrow endpoint with volume; only its volume is in the ledger."""
-    return unknown(
-        "needs texts of answers, to see that an endpoint is narrow and stays so, and an endpoint "
-        "with the smaller model",
-        _volume(asked),
-    )
-
-
 def _volume(asked: Asked) -> str | None:
     """The model with most GPU-seconds."""
     rows = _pools(asked)
@@ -154,7 +145,6 @@ DETECTIONS: Mapping[int, Detection] = {
     33: _speculation,
     34: _kernels,
     35: _parallelism,
-    38: _distilled,
     43: _routing,
 }
 """By number of the lever."""

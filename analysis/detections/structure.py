@@ -8,11 +8,44 @@ from collections.abc import Mapping
 import polars as pl
 
 from analysis.batch_lane import LOOK_NOTE, batch_lane
+from analysis.chains import PROOF, chains, chains_claims
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.few_outputs import few_outputs, few_outputs_claims
+from analysis.siblings import siblings
 from analysis.wording import counted
 
 MOST_ENDPOINTS = 3
+
+
+def _merge(asked: Asked) -> Detected:
+    """Lever 5: calls right after another one, whose prompts begin with what was said there."""
+    told = {"window": asked.window, "where": asked.where}
+    rows = chains(asked.ledger, asked.configuration, **told).frame
+    if not asked.told["scoped_count"]:
+        return unknown("needs traces or conversations around calls")
+    claims = chains_claims(asked.ledger, asked.configuration, **told)
+    proven = rows.filter(pl.col("evidence") == PROOF)
+    signs = int(rows["merged_count"].sum()) - int(proven["merged_count"].sum())
+    sign = (
+        f"{counted(signs, 'call')} may be such by the lengths of prompts and answers"
+        if signs
+        else None
+    )
+    unhashed = asked.told["call_count"] - asked.told["prefix_count"]
+    missing = (
+        f"not compared but by length: {counted(unhashed, 'call')} without prefix hashes"
+        if unhashed
+        else None
+    )
+    if claims.is_empty():
+        if sign is None and asked.told["prefix_count"] == 0:
+            return unknown("needs prompts or prefix hashes")
+        return no(str(joined("no call begins with the prompt and answer before it", sign)), missing)
+    evidence = (
+        f"{counted(int(proven['merged_count'].sum()), 'call')} right after another one, whose "
+        "prompts begin with its prompt and answer"
+    )
+    return yes(evidence, claims, beside=sign, missing=missing)
 
 
 def _no_model(asked: Asked) -> Detected:
@@ -62,5 +95,23 @@ def _batch_lane(asked: Asked) -> Detected:
     return yes(str(joined(*texts)), beside=LOOK_NOTE, missing=joined(needs, missing))
 
 
-DETECTIONS: Mapping[int, Detection] = {6: _no_model, 21: _batch_lane}
+def _parallel(asked: Asked) -> Detected:
+    """Lever 7: steps one after the other that need nothing of each other."""
+    rows = siblings(asked.ledger, asked.configuration, window=asked.window, where=asked.where).frame
+    if rows.is_empty() or not rows["gained_s"].sum():
+        return no("no steps of a trace could run side by side and shorten it")
+    texts = [
+        f"{row['gained_s']:,.1f} s of {row['endpoint'] or 'no known endpoint'} by "
+        f"{row['kind']} steps side by side, told by {row['evidence']}"
+        for row in rows.head(MOST_ENDPOINTS).to_dicts()
+    ]
+    return yes(str(joined(*texts)), beside="waiting time on the critical path, no GPU time")
+
+
+DETECTIONS: Mapping[int, Detection] = {
+    5: _merge,
+    6: _no_model,
+    7: _parallel,
+    21: _batch_lane,
+}
 """By number of the lever."""

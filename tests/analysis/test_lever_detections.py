@@ -172,7 +172,7 @@ def test_switches_between_adapters_are_counted_by_replica(ledger_of: Any) -> Non
 
 
 def test_what_takes_an_engine_is_not_guessed(quiet: Any) -> None:
-    for number in (34, 35, 38):
+    for number in (34, 35):
         line = row(quiet, number)
         assert line["applies"] == "unknown"
         assert line["missing"].startswith("needs ")
@@ -207,3 +207,31 @@ def test_with_one_type_of_gpu_another_is_missing(ledger_of: Any) -> None:
     )
     line = row(ledger_of([call(n, n * 10) for n in range(4)], typed), 44, typed)
     assert "needs what another type of GPU does with m: the ledger has one" in line["missing"]
+
+
+def test_tools_of_one_answer_could_run_side_by_side(ledger_of: Any) -> None:
+    ledger = ledger_of([call(1, 0, trace_id="t", span_id="call")], CONFIGURATION)
+    spans = [("root", None, 0, 30), ("call", "root", 0, 10), ("a", "root", 10, 15),
+             ("b", "root", 15, 22)]  # fmt: skip
+    for name, parent, begin, end in spans:
+        times = (T0 + begin * S, T0 + end * S)
+        ledger.connection.execute(
+            "insert into spans values ('t', ?, ?, ?, 'internal', ?, ?, 'ok', null, 'app', null, "
+            "'{}', '{}', '[]', 1, '', 1)",
+            [name, parent, name, *times],
+        )
+        if name in "ab":
+            ledger.connection.execute(
+                "insert into tool_runs values ('t', ?, ?, 'x', ?, ?, 'ok', null, null, 1)",
+                [name, parent, *times],
+            )
+    line = row(ledger, 7)
+    assert line["applies"] == "yes"
+    assert line["evidence"] == (
+        "5.0 s of /ask by tool steps side by side, told by one answer; waiting time on the "
+        "critical path, no GPU time"
+    )
+
+
+def test_without_spans_it_is_not_known_what_could_run_side_by_side(quiet: Any) -> None:
+    assert row(quiet, 7)["missing"].startswith("needs traces with their tool runs")

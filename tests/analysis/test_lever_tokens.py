@@ -19,6 +19,7 @@ POOL = Pool(name="a", models=("m",), replicas=2, price_per_gpu_hour=Decimal(36))
 CONFIGURATION = Configuration(pools=(POOL,))
 WRAPPED = 'Here is the JSON:\n```json\n{"label": "spam"}\n```\nLet me know if you need more.'
 QUESTION = "How do I reset my password?"
+PROSE = "Open the settings first. Then choose what you want to see, and save it. Done."
 RESTATING = "You asked how to reset your password. Open Settings. Then choose Security."
 
 
@@ -109,6 +110,34 @@ def test_a_cache_that_is_too_small_has_to_be_told(ledger_of: LedgerOf) -> None:
     assert line["attributed_cost"] is None
 
 
+def test_sentences_of_many_answers_are_claimed_once(ledger_of: LedgerOf) -> None:
+    closing = "Please ask a doctor before you act."
+    calls = [
+        call(n, prompt="What now?", completion=f"Case {n} is like no other one. {closing}")
+        for n in range(12)
+    ]
+    line = row(ledger_of(calls, CONFIGURATION), 26)
+    assert line["applies"] == "yes"
+    assert line["evidence"].startswith(
+        "0 answers with the question said again, 0 tokens; 12 answers with sentences of many others"
+    )
+    # 8 of the 24 tokens that are reported, or a share of those measured; a second each.
+    assert 12 * 8 / 24 - 0.1 < line["attributed_gpu_seconds"] < 12
+
+
+def test_prose_with_a_long_tail_may_be_brief(ledger_of: LedgerOf) -> None:
+    lengths = [20] * 110 + [900] * 10
+    calls = [
+        call(n, prompt="Tell me.", completion=PROSE, visible_output_tokens=tokens)
+        for n, tokens in enumerate(lengths)
+    ]
+    line = row(ledger_of(calls, CONFIGURATION), 24)
+    assert line["applies"] == "yes"
+    assert line["evidence"] == "prose of /chat has p99 900 tokens, 45.0 times the median"
+    assert line["missing"] == "needs a replay with a concise instruction"
+    assert row(ledger_of(calls[:110], CONFIGURATION), 24)["applies"] == "no"
+
+
 def test_text_around_json_need_not_be_written(ledger_of: LedgerOf) -> None:
     calls = [call(n, prompt=QUESTION, completion=WRAPPED) for n in range(2)]
     ledger = ledger_of(calls, CONFIGURATION)
@@ -139,3 +168,44 @@ def test_answers_that_were_not_measured_are_said_to_be_missing(ledger_of: Ledger
     ledger = ledger_of([call(1)], CONFIGURATION)
     for number in (23, 25, 26):
         assert "no answer here was measured" in row(ledger, number)["missing"]
+
+
+def work(number: int, model: str, **columns: Any) -> dict[str, Any]:
+    """A call of two GPU-seconds on the pool of its model."""
+    told = {"pool": model, "replica": model, "completion": ("spam", "ham")[number % 2]}
+    return call(number, model=model, uncached_input_tokens=100, visible_output_tokens=2,
+                **told | columns)  # fmt: skip
+
+
+def test_simple_work_is_claimed_for_what_the_cheapest_other_model_does_not_cost(
+    ledger_of: LedgerOf,
+) -> None:
+    pools = (
+        Pool(name="large", replicas=1, price_per_gpu_hour=Decimal("3.6")),
+        Pool(name="small", replicas=1, price_per_gpu_hour=Decimal("0.36")),
+    )
+    both = Configuration(pools=pools)
+    simple = [work(n, "large", endpoint="/classify") for n in range(20)]
+    other = [
+        work(n, "small", endpoint="/talk", completion=f"{PROSE} {n}.") | {"call_id": f"s{n}"}
+        for n in range(20)
+    ]
+    line = row(ledger_of([*simple, *other], both), 37, both)
+    assert line["applies"] == "yes"
+    assert line["evidence"].startswith(
+        "20 simple calls of /classify on large, small costs less: 36 GPU-seconds"
+    )
+    # 20 calls of two GPU-seconds are 0.04; the small model costs a tenth.
+    assert line["attributed_cost"] == Decimal("0.036")
+    alone = row(ledger_of(simple, both), 37, both)
+    assert (alone["applies"], alone["attributed_cost"]) == ("unknown", None)
+    assert alone["missing"].startswith("no other model of the ledger has a lower price")
+
+
+def test_a_narrow_endpoint_with_volume_may_have_a_model_of_its_own(ledger_of: LedgerOf) -> None:
+    calls = [work(n, "m", replica="r0", pool=None) for n in range(1_000)]
+    line = row(ledger_of(calls, CONFIGURATION), 38)
+    assert line["applies"] == "yes"
+    assert line["evidence"] == "100% of 1,000 answers of /chat are JSON or a label"
+    few = row(ledger_of(calls[:999], CONFIGURATION), 38)
+    assert few["applies"] == "no"
