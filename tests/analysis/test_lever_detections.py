@@ -235,3 +235,27 @@ def test_tools_of_one_answer_could_run_side_by_side(ledger_of: Any) -> None:
 
 def test_without_spans_it_is_not_known_what_could_run_side_by_side(quiet: Any) -> None:
     assert row(quiet, 7)["missing"].startswith("needs traces with their tool runs")
+
+
+def test_a_prompt_that_begins_with_the_answer_before_it_could_be_one_call(ledger_of: Any) -> None:
+    hashes = list(range(40))
+    told: dict[str, Any] = {"trace_id": "t", "endpoint": "/write", "prefix_block_tokens": 16}
+    calls = [
+        call(1, 0, **told, prefix_hashes=hashes[:20], uncached_input_tokens=320,
+             visible_output_tokens=80),
+        call(2, 10.5, **told, prefix_hashes=hashes[:31], uncached_input_tokens=500),
+    ]  # fmt: skip
+    line = row(ledger_of(calls, CONFIGURATION), 5)
+    assert line["applies"] == "yes"
+    assert line["evidence"].startswith(
+        "1 call right after another one, whose prompts begin with its prompt and answer: 1 "
+        "GPU-seconds"
+    )
+    # 400 of the 500 tokens of the second prompt were there: 4/5 of its second of prefill. Of these
+    # 320 were held by the other replica, and lever 13 comes before.
+    assert line["alone_gpu_seconds"] == pytest.approx(0.8)
+    assert line["attributed_gpu_seconds"] == pytest.approx(0.8 - 0.64)
+
+
+def test_calls_without_a_trace_do_not_tell_chains(quiet: Any) -> None:
+    assert row(quiet, 5)["missing"] == "needs traces or conversations around calls"
