@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sample_data import answers, company, repeats, totals
+from sample_data import answers, company, repeats, texts, totals
 from sample_data.exchanges import Exchange, Tried
 from sample_data.findings import Finding
 from sample_data.planned import Step
@@ -39,6 +39,7 @@ def waste(exchanges: Sequence[Exchange], charged: Iterable[Piece]) -> dict[str, 
         "retrievals": repeats.retrievals(exchanges),
         "tools": repeats.tools(exchanges),
         "loops": _loops(exchanges),
+        "volatile_prefixes": _behind_the_time(exchanges),
         "tails": _tails(charged),
         "texts": _texts(exchanges),
     }
@@ -113,6 +114,22 @@ def gpu_seconds_by_call(charged: Iterable[Piece]) -> dict[str, Fraction]:
     for piece in charged:
         spent[piece.finding.call_id] += piece.gpu_seconds
     return spent
+
+
+def _behind_the_time(exchanges: Iterable[Exchange]) -> dict[str, list[str]]:
+    """Endpoint to the calls whose replica had read the same text, behind another time, before."""
+    found: dict[str, list[str]] = {}
+    replicas: set[str] = set()
+    tried = [one for exchange in exchanges for one in exchange.tried]
+    for one in sorted(tried, key=lambda one: one.arrived_at):
+        step, served = one.attempt.step, one.attempt.served
+        if served is None or not (step.system or "").endswith(texts.handbook_rules()):
+            continue
+        if step.system != texts.handbook_rules():
+            if served.replica in replicas:
+                found.setdefault(one.attempt.request.endpoint.route, []).append(one.told_id)
+            replicas.add(served.replica)
+    return found
 
 
 def _texts(exchanges: Iterable[Exchange]) -> dict[str, list[str]]:

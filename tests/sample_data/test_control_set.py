@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from analysis.anomalies import anomalies
+from analysis.boilerplate import boilerplate
 from analysis.bursts import bursts
 from analysis.chains import chains
 from analysis.check import check
@@ -21,11 +22,13 @@ from analysis.lengths import concentration, finish_reasons, limits
 from analysis.levers import levers
 from analysis.loops import loops
 from analysis.operations import operations
+from analysis.output_format import output_format
 from analysis.prefix_cache import prefix_cache
 from analysis.prefix_loss import prefix_loss
 from analysis.rejects import rejects
 from analysis.response_cache import response_cache
 from analysis.retries import retries
+from analysis.routing import routing
 from analysis.siblings import siblings
 from analysis.tool_repeats import tool_repeats
 from analysis.volatile_prefixes import volatile_prefixes
@@ -85,6 +88,13 @@ DETECTIONS: Mapping[str, Finds] = {
     "examples": lambda ledger, configuration: examples(ledger, configuration).frame.filter(
         pl.col("examples_hash").is_not_null()
     ),
+    "boilerplate": lambda ledger, configuration: boilerplate(ledger, configuration).frame,
+    "output_format": lambda ledger, configuration: output_format(
+        ledger, configuration
+    ).frame.filter((pl.col("saved_gpu_seconds") > 0) | (pl.col("saved_cost") > 0)),
+    "routing": lambda ledger, configuration: routing(ledger, configuration).frame.filter(
+        pl.col("simple_count") > 0
+    ),
     "few_outputs": lambda ledger, configuration: few_outputs(ledger, configuration).frame.filter(
         "is_few"
     ),
@@ -103,9 +113,9 @@ DETECTIONS: Mapping[str, Finds] = {
 }
 """Question to what it would wrongly take for waste; each must be empty."""
 
-NOT_PLANTED = ("limits", "finish_reasons", "few_outputs", "siblings", "chains", "check")
-"""What the sample has none of: answers that are cut or few, steps that need not be steps, and a
-ledger that is not sound."""
+NOT_PLANTED = ("limits", "finish_reasons", "few_outputs", "routing", "siblings", "chains", "check")
+"""What the sample has none of: answers that are cut, few or simple, steps that need not be steps,
+and a ledger that is not sound."""
 
 
 @pytest.fixture(scope="module")

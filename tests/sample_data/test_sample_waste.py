@@ -19,7 +19,7 @@ from analysis.response_cache import response_cache, response_cache_claims
 from analysis.retries import retries, retries_claims
 from analysis.tool_repeats import tool_repeats
 from analysis.ttl import DEFAULT_TTL_NS
-from analysis.volatile_prefixes import volatile_prefixes
+from analysis.volatile_prefixes import volatile_prefixes, volatile_prefixes_claims
 from analysis.window import Window
 from ingest.config import load_configuration
 from ingest.ledger import Ledger
@@ -213,6 +213,15 @@ def test_prompts_share_no_block_once_they_begin_with_the_time(
         hits[name] = whole["block_hit_ratio"].item()
     assert hits["before"] > 0.99
     assert hits["after"] == 0.0
+
+
+def test_the_planted_calls_behind_a_volatile_prefix_are_found_and_no_other(
+    sample_ledger: Ledger, waste: dict[str, Any], told: pl.DataFrame
+) -> None:
+    claims = volatile_prefixes_claims(sample_ledger, window=ALWAYS, configuration=CONFIGURATION)
+    claimed = claims.join(told, on="call_no")
+    assert set(claimed["endpoint"]) == set(waste["volatile_prefixes"]) == {"/rag/answer"}
+    assert sorted(claimed["told_id"]) == sorted(waste["volatile_prefixes"]["/rag/answer"])
 
 
 def test_volatile_prefixes_are_found_where_and_since_they_were_planted(
