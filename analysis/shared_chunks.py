@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-MOST_CHUNKS = 4_000_000
+MOST_CHUNKS = 2_000_000
 """Different chunks that are held; 40 bytes each, and again where they are added up."""
 
 GROUP = ("group_number", "time_number", "caller")
