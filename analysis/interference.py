@@ -206,7 +206,7 @@ def _verdict(row: Mapping[str, Any], lever: int) -> Verdict:
     text = (
         f"decode is {row['slower_ratio']:.0%} slower (95 %: {low:.0%} to "
         f"{row['slower_high_ratio']:.0%}) while another call is in prefill, which is so in "
-        f"{row['prefill_beside_ratio']:.0%} of decode time: {lost:.1%} of it lost, by "
+        f"{row['prefill_beside_ratio']:.1%} of decode time: {lost:.1%} of it lost, by "
         f"{counted(row['measured_count'], 'call')}"
     )
     applies = low > 0 and lost >= LEAST_LOST_RATIO

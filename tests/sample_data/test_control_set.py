@@ -11,13 +11,15 @@ from msgspec import structs
 
 from analysis.anomalies import anomalies
 from analysis.boilerplate import boilerplate
-from analysis.bursts import bursts
+from analysis.bursts import bursts, bursts_verdicts
 from analysis.chains import chains
 from analysis.check import check
 from analysis.chunks import chunks
+from analysis.concurrency import concurrency_verdicts
 from analysis.duplicates import duplicates, in_flight
 from analysis.examples import examples
 from analysis.few_outputs import few_outputs
+from analysis.interference import interference_verdicts
 from analysis.lengths import concentration, finish_reasons, limits
 from analysis.levers import levers
 from analysis.loops import loops
@@ -151,3 +153,12 @@ def test_no_question_about_waste_finds_any(control_ledger: Ledger, name: str) ->
 @pytest.mark.parametrize("name", sorted({*DETECTIONS} - {*NOT_PLANTED}))
 def test_each_of_them_finds_something_in_the_sample(sample_ledger: Ledger, name: str) -> None:
     assert DETECTIONS[name](sample_ledger, CONFIGURATION).height > 0
+
+
+@pytest.mark.parametrize("verdicts", [concurrency_verdicts, bursts_verdicts, interference_verdicts])
+def test_no_pool_has_a_queue_a_burst_or_a_prefill_in_its_way(
+    control_ledger: Ledger, verdicts: Callable[..., pl.DataFrame]
+) -> None:
+    found = verdicts(control_ledger, CONFIGURATION)
+    assert set(found["pool"]) == {"chat-h100", "rag-l4"}
+    assert set(found["applies"]) == {False}
