@@ -93,17 +93,17 @@ def few_outputs_claims(
 
 
 def _rows(connection: Connection, groups: Groups) -> pl.DataFrame:
-    """The rows of `few_outputs`, numbered, with `is_few`: null where prompts that matter are not
-    told.
+    """The rows of `few_outputs`, numbered, with `is_few`.
+
+    Null where no answer is told, or prompts are not that matter.
     """
     rows = run_question(
         connection, question_named("few_outputs"), **groups.values(), value_count=VALUE_COUNT
     )
     is_covered = (pl.col("told_count") >= LEAST_ANSWERS) & (pl.col("top_10_ratio") >= COVERED_RATIO)
     is_varied = pl.col("prompt_count") >= PROMPTS_PER_VALUE * pl.col("distinct_count")
-    return rows.with_columns(is_few=is_covered.fill_null(value=False) & is_varied).with_row_index(
-        "group_no"
-    )
+    is_few = pl.when(pl.col("told_count") > 0).then(is_covered & is_varied)
+    return rows.with_columns(is_few=is_few).with_row_index("group_no")
 
 
 def _covered(connection: Connection, groups: Groups, rows: pl.DataFrame) -> pl.DataFrame:
@@ -151,5 +151,7 @@ def _notes(window: Window, frame: pl.DataFrame) -> tuple[str, ...]:
     if untold := int(frame["untold_count"].sum()):
         notes.append(f"not compared: {counted(untold, 'answer')} without a hash")
     if frame["is_few"].null_count():
-        notes.append(f"is_few is not known where prompts are not told: {HOW_TO_KNOW['calls']}")
+        notes.append(
+            f"is_few is not known where prompts or answers are not told: {HOW_TO_KNOW['calls']}"
+        )
     return tuple(notes)

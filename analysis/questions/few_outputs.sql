@@ -115,8 +115,10 @@ select
         coalesce(t.top_count, 0)
         + least(s.once_count, $value_count - coalesce(t.value_count, 0))
     ) * 1e0 / nullif(a.told_count, 0) as top_10_ratio,
-    greatest(ln(nullif(a.told_count, 0)) - s.weighted_ln / nullif(a.told_count, 0), 0e0) / ln(2e0)
-        as entropy_bits,
+    case
+        when a.told_count > 0
+            then greatest(ln(a.told_count) - s.weighted_ln / a.told_count, 0e0) / ln(2e0)
+    end as entropy_bits,
     a.output_p95_tokens
 from answers as a
 left join spread as s

@@ -122,6 +122,15 @@ def test_without_prompts_few_is_not_known(ledger_of: LedgerOf) -> None:
     assert any(note.startswith("is_few is not known") for note in answer.notes)
 
 
+def test_a_group_that_tells_no_answer_is_unknown_and_has_no_entropy(ledger_of: LedgerOf) -> None:
+    calls = [*of(["yes"] * 60), *[call(n, None, endpoint="/other") for n in range(100, 103)]]
+    frame = few_outputs(ledger_of(calls, CONFIGURATION), CONFIGURATION).frame
+    assert frame.select("endpoint", "is_few", "entropy_bits", "top_10_ratio").rows() == [
+        ("/classify", True, 0.0, 1.0),
+        ("/other", None, None, None),
+    ]
+
+
 def test_without_any_hash_it_is_said_what_to_send(ledger_of: LedgerOf) -> None:
     with pytest.raises(NoDataError, match="no answer here has a hash: send answers"):
         few_outputs(ledger_of(of([None]), CONFIGURATION), CONFIGURATION)
