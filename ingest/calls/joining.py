@@ -30,13 +30,24 @@ _COUNTS = tuple(name for name in _TOKENS if name != "tokens_note")
 _ENDPOINT = ("endpoint", "endpoint_source")
 _OUTCOME = ("status", "error_type", "http_status")
 _COST = ("reported_cost", "reported_currency")
+_PREFIX = ("prefix_hashes", "prefix_block_tokens", "volatile_spans", "stable_prefix_hashes")
 _PAYERS = ("feature", "team", "tenant", "user_id", "conversation_id", "environment", "region")
 _OUTERMOST = ("service", "model_requested", "attempt", "retry_of")
 _PLACE = ("trace_id", "span_id", "parent_span_id")
 _OWN = ("identity", "pairing", "origin", "scenario", "arm", *_PLACE)
 _TIMES = (*INSTANTS, "timing_source", "timing_quality", "replica", "operation")
 _SET_APART = frozenset(
-    (*_OWN, *_TIMES, *_TOKENS, *_ENDPOINT, *_OUTCOME, *_COST, *MEASURE_COLUMNS, *_PAYERS)
+    (
+        *_OWN,
+        *_TIMES,
+        *_TOKENS,
+        *_ENDPOINT,
+        *_OUTCOME,
+        *_COST,
+        *_PREFIX,
+        *MEASURE_COLUMNS,
+        *_PAYERS,
+    )
 )
 
 
@@ -61,6 +72,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **_columns(failed or innermost, ("status", "error_type")),
         http_status=_first([failed or innermost, *inward_out], "http_status"),
         **_columns(_with(inward_out, "reported_cost"), _COST),
+        **_columns(_with(inward_out, "prefix_hashes"), _PREFIX),
         **_columns(_with(inward_out, "answer_shape"), MEASURE_COLUMNS),
         **(REPLAYED_TIMES if is_cache_hit else {}),
     )

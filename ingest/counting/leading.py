@@ -6,13 +6,14 @@ twice for it: only what stands around the volatile text is tokenised again.
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ingest.counting.prefixes import joined
 from ingest.counting.token_ids import Ids, encoded, tokenised
@@ -20,7 +21,7 @@ from ingest.counting.vocabulary import vocabulary
 from ingest.counting.volatile import KINDS, MAX_CHARACTERS, VolatileText, volatile_texts
 
 REMEMBERED_TEXTS = 20_000
-_FAR = 2_000
+_FAR, NEAR = 200, 60
 _SAFE_CUT = re.compile(
     r"[A-Za-z](?= [A-Za-z])|[A-Za-z\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff](?=[\n、。「」])"
 )
@@ -66,6 +67,8 @@ class Leading:
 
     def add_text(self, text: str, ids: Ids) -> None:
         """Take `text`, the tokens of which are `ids`."""
+        if not text.isascii():
+            text = encoded(text).decode()
         found = _memory().texts(text[: self._characters]) if self._characters else ()
         self._characters = max(self._characters - len(text), 0)
         if not found:
@@ -86,28 +89,46 @@ def without(
 ) -> tuple[list[VolatileSpan], Ids]:
     """The tokens of `found` among `ids`, and the ids of `text` without these texts."""
     offsets = np.concatenate(([0], np.cumsum(vocabulary(encoding).byte_counts[ids])))
-    spans = []
-    for each in found:
-        begin, end = _byte_at(text, each.begin), _byte_at(text, each.end)
-        first = int(np.searchsorted(offsets, begin, side="right")) - 1
-        last = int(np.searchsorted(offsets, end, side="left"))
-        spans.append(VolatileSpan(first, last - first, KINDS.index(each.kind) + 1))
-    begin, end = _window(text, found[0].begin, found[-1].end)
-    first = int(np.searchsorted(offsets, _byte_at(text, begin)))
-    last = int(np.searchsorted(offsets, _byte_at(text, end)))
-    middle = tokenised(_cut_out(text, begin, end, found), encoding)
-    stable = np.concatenate((ids[:first], middle, ids[last:]))
+    bytes_to = _bytes_to(text)
+    firsts = np.searchsorted(offsets, bytes_to[[each.begin for each in found]], side="right") - 1
+    lasts = np.searchsorted(offsets, bytes_to[[each.end for each in found]], side="left")
+    spans = [
+        VolatileSpan(first, last - first, KINDS.index(each.kind) + 1)
+        for each, first, last in zip(found, firsts.tolist(), lasts.tolist(), strict=True)
+    ]
+    kept: list[Ids] = []
+    at = 0
+    for begin, end, inside in _windows(text, found):
+        first, last = np.searchsorted(offsets, bytes_to[[begin, end]]).tolist()
+        kept += [ids[at:first], tokenised(_cut_out(text, begin, end, inside), encoding)]
+        at = last
+    stable = joined([*kept, ids[at:]])
     return _from_first_difference(spans, ids, stable), stable
 
 
-def _window(text: str, begin: int, end: int) -> tuple[int, int]:
-    """The places around `begin` and `end` at which a token begins with and without what is between.
+def _windows(
+    text: str, found: Sequence[VolatileText]
+) -> Iterator[tuple[int, int, list[VolatileText]]]:
+    """Stretches of `text` around what was `found`, and what of it each holds.
 
-    Where there is none nearby, those of the whole text.
+    At both ends of a stretch a token begins, with what was found in it and without. Those that are
+    near each other are one. Where there is no such place nearby, it reaches to the text's end.
     """
-    before = [cut.end() for cut in _SAFE_CUT.finditer(text, max(0, begin - _FAR), begin)]
-    after = _SAFE_CUT.search(text, end)
-    return before[-1] if before else 0, after.end() if after else len(text)
+    begin = end = 0
+    inside: list[VolatileText] = []
+    for each in found:
+        if inside and each.begin <= end + NEAR:
+            inside.append(each)
+        else:
+            if inside:
+                yield begin, end, inside
+            cuts = _SAFE_CUT.finditer(text, max(end, each.begin - _FAR), each.begin)
+            begin = max((cut.end() for cut in cuts), default=end)
+            inside = [each]
+        after = _SAFE_CUT.search(text, each.end)
+        end = after.end() if after else len(text)
+    if inside:
+        yield begin, end, inside
 
 
 def _cut_out(text: str, begin: int, end: int, found: Sequence[VolatileText]) -> str:
@@ -130,8 +151,13 @@ def _from_first_difference(
     return [VolatileSpan(begin, first.begin + first.token_count - begin, first.kind), *spans[1:]]
 
 
-def _byte_at(text: str, character: int) -> int:
-    return len(encoded(text[:character]))
+def _bytes_to(text: str) -> npt.NDArray[np.int64]:
+    """How many bytes of UTF-8 stand before each character of `text`, and before its end."""
+    if text.isascii():
+        return np.arange(len(text) + 1)
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    widths = 1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF)
+    return np.concatenate(([0], np.cumsum(widths)))
 
 
 class _VolatileMemory:

@@ -102,9 +102,10 @@ _GREETED = re.compile(
 _NOBODY = frozenset({"お客", "皆", "客", "御客", "各位", "奥", "神", "王", "同", "多", "仕"})
 BEFORE, BEHIND = 40, 130
 """Characters before and behind a digit in which all of what it belongs to stands."""
-_HAS_DIGIT = re.compile(r"[0-9０-９]{1,130}")
+_HAS_DIGIT, _HAS_ASCII_DIGIT = re.compile(r"[0-9０-９]{1,130}"), re.compile(r"[0-9]{1,130}")
 _HAS_AT = re.compile("@")
-_HAS_NAME = re.compile(r"Dear |Hello |Hi |様|さん")
+_ADDRESSES = ("Dear ", "Hello ", "Hi ", "様", "さん")
+_HAS_NAME = re.compile("|".join(_ADDRESSES))
 _IN_WORDS = re.compile(r"[,;；、。](?=\s|[\"']|$|[A-Za-z_ ]{1,20}[:：=])")
 _TRAILING = " \t.*_\"'"
 _NEAR = re.compile(r"[\s,.;:/|()（）\[\]-]{0,3}\Z")
@@ -155,7 +156,8 @@ def _with_blanks(text: str, found: VolatileText) -> VolatileText:
 
 def _forms(text: str) -> Iterator[VolatileText]:
     """What is volatile by its form; only the surroundings of digits and of @ are looked at."""
-    for trigger, forms in ((_HAS_DIGIT, _FORMS), (_HAS_AT, _ADDRESS)):
+    has_digit = _HAS_ASCII_DIGIT if text.isascii() else _HAS_DIGIT
+    for trigger, forms in ((has_digit, _FORMS), (_HAS_AT, _ADDRESS)):
         for begin, end in _around(text, trigger):
             for found in forms.finditer(text, begin, end):
                 kind = found.lastgroup or "other"
@@ -182,6 +184,8 @@ def _labelled(text: str) -> Iterator[VolatileText]:
 
 def _greeted(text: str) -> Iterator[VolatileText]:
     """The names of those who are addressed."""
+    if not any(address in text for address in _ADDRESSES):
+        return
     for begin, end in _around(text, _HAS_NAME):
         for found in _GREETED.finditer(text, begin, end):
             name = found.lastgroup or ""

@@ -117,3 +117,19 @@ def test_counts_that_differ_are_noted(counts: tuple[int, int]) -> None:
     note = joined_call((other, ENGINE), "response_id").tokens_note
     which = "input_tokens: 1000, 1010" if counts[0] == 1010 else "output_tokens: 200, 201"
     assert note == f"views disagree on {which}"
+
+
+def test_hashes_and_places_of_a_prompt_are_those_of_one_view() -> None:
+    own = replace(ENGINE, prefix_hashes=(1, 2), prefix_block_tokens=16)
+    other = replace(
+        APP,
+        prefix_hashes=(3, 4),
+        prefix_block_tokens=32,
+        volatile_spans=(2, 4, 1),
+        stable_prefix_hashes=(5, 6),
+    )
+    found = joined_call([other, GATEWAY, own], "response_id")
+    assert (found.prefix_hashes, found.prefix_block_tokens) == ((1, 2), 16)
+    assert (found.volatile_spans, found.stable_prefix_hashes) == (None, None)
+    alone = joined_call([other, GATEWAY, ENGINE], "response_id")
+    assert (alone.volatile_spans, alone.stable_prefix_hashes) == ((2, 4, 1), (5, 6))
