@@ -9,10 +9,11 @@ from collections.abc import Mapping
 import polars as pl
 
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
+from analysis.errors import NoDataError
 from analysis.groups import groups_of
 from analysis.prefix.claims import avoidable_tokens, claims_of
 from analysis.prefix.engines import capacities
-from analysis.prefix.orders import Orders, read_prompt_orders
+from analysis.prefix.orders import NO_HASHES, Orders, read_prompt_orders
 from analysis.prefix.prompts import MOST_BLOCKS
 from analysis.prefix_loss import told_notes
 from analysis.volatile_prefixes import BY, SIMULATED, claims_of_moved, moved_prompts
@@ -28,11 +29,17 @@ def _tokens(asked: Asked) -> pl.DataFrame:
     """`avoidable_tokens` of the calls, with `is_limited` where the room of caches is known."""
 
     def read() -> pl.DataFrame:
-        orders = _orders(asked)
+        try:
+            orders = _orders(asked)
+        except NoDataError:
+            return pl.DataFrame()
         asked.once("moved_prompts", lambda: moved_prompts(orders))
         return avoidable_tokens(orders).with_columns(is_limited=pl.lit(orders.is_limited))
 
-    return asked.once("avoidable_tokens", read)
+    found = asked.once("avoidable_tokens", read)
+    if found.is_empty():
+        raise NoDataError(NO_HASHES)
+    return found
 
 
 def _orders(asked: Asked) -> Orders:
