@@ -6,6 +6,7 @@ nothing of one went into the next is told by one of
 
 - `one answer`: tools after a call. Their arguments were in that answer.
 - `one prompt`: calls with equal prompts. The answer to the first is not in the second.
+- `no text`: embeddings. What they give is no text that a prompt could hold.
 - `no room`: calls each of whose prompts is shorter than any answer before it.
 - `hashes`: tools or retrievals of which no arguments are the result of the one before. A part of a
   result may be in them all the same: it is a sign, no proof.
@@ -145,6 +146,8 @@ def _evidence() -> pl.Expr:
     return (
         pl.when(pl.col("is_first") | (asked == pl.col("found_key").shift()))
         .then(None)
+        .when(pl.col("is_embedding") & pl.col("is_embedding").shift())
+        .then(pl.lit("no text"))
         .when(is_call & (asked == asked_before))
         .then(pl.lit("one prompt"))
         .when(is_call & (pl.col("input_tokens") < pl.col("output_tokens").shift()))
@@ -162,10 +165,8 @@ def _grouped(judged: pl.DataFrame) -> pl.DataFrame:
     Of prompts without room the longest is shorter than the shortest answer before the last.
     """
     later = pl.col("evidence").is_not_null()
-    is_apart = (
-        pl.col("input_tokens").filter(later).max()
-        < pl.col("output_tokens").head(pl.len() - 1).min()
-    )
+    answers = pl.when(~pl.col("is_embedding")).then(pl.col("output_tokens").fill_null(0))
+    is_apart = pl.col("input_tokens").filter(later).max() < answers.head(pl.len() - 1).min()
     return (
         judged.with_columns(group=(~later).cum_sum())
         .filter(later | later.shift(-1, fill_value=False))

@@ -13,7 +13,9 @@ from analysis.trace_spans import TracePart
 SEVERAL = 3
 """`part` of a span around several steps, as a step between its siblings."""
 
-TOLD = ("is_whole", "asked_key", "found_key", "input_tokens", "output_tokens", "call_no")
+TOLD = (
+    "is_whole", "asked_key", "found_key", "is_embedding", "input_tokens", "output_tokens",
+)  # fmt: skip
 """What calls and runs tell of a step; null what only the others tell."""
 
 
@@ -54,8 +56,8 @@ def _told(part: TracePart) -> pl.DataFrame:
     """What calls and runs tell, by span; of several at a span the first one counts."""
     calls = part.calls.with_columns(found_key=pl.lit(None, dtype=pl.Int64))
     runs = part.runs.with_columns(
-        pl.lit(None, dtype=pl.Int64).alias(name)
-        for name in ("input_tokens", "output_tokens", "call_no")
+        pl.lit(value=False).alias("is_embedding"),
+        *(pl.lit(None, dtype=pl.Int64).alias(name) for name in ("input_tokens", "output_tokens")),
     )
     told = pl.concat(
         [one.select(span_keys(one), *TOLD) for one in (calls, runs)], how="vertical_relaxed"

@@ -31,6 +31,7 @@ select
         when 'conversation_id' then r.conversation_id
     end as caller,
     c.status = 'ok' and coalesce(lower(r.finish_reason) not like '%length%', true) as is_whole,
+    c.operation = 'embeddings' as is_embedding,
     r.input_tokens,
     r.output_tokens,
     case when r.prompt_hash is not null then key_of(r.prompt_hash) end as asked_key

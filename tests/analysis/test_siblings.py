@@ -37,6 +37,7 @@ class Step:
     found: str | None = None
     tokens: tuple[int, int] = (1000, 100)
     status: str = "ok"
+    operation: str = "chat"
 
 
 def at(seconds: float) -> int:
@@ -59,6 +60,7 @@ def ledger_with(ledger_of: LedgerOf, steps: Sequence[Step]) -> Ledger:
             "visible_output_tokens": step.tokens[1],
             "prompt_hash": step.asked,
             "status": step.status,
+            "operation": step.operation,
         }
         for step in steps
         if step.part == "model"
@@ -138,6 +140,14 @@ def test_a_prompt_shorter_than_the_answer_before_has_no_room_for_it(ledger_of: L
     long = Step(name="two", begin=4, end=6, part="model", tokens=(300, 10))
     assert found_in(ledger_of, one, short) == [("model", "no room", 1, 1, 2, 6.0, 2.0)]
     assert found_in(ledger_of, one, long) == []
+
+
+def test_embeddings_give_no_text_to_the_next(ledger_of: LedgerOf) -> None:
+    kind = {"part": "model", "operation": "embeddings"}
+    one = Step(name="one", begin=0, end=4, **kind)
+    two = Step(name="two", begin=4, end=7, **kind)
+    chat = Step(name="three", begin=7, end=9, part="model")
+    assert found_in(ledger_of, one, two, chat) == [("model", "no text", 1, 1, 2, 7.0, 3.0)]
 
 
 def test_no_earlier_answer_has_room_in_a_later_prompt(ledger_of: LedgerOf) -> None:
