@@ -31,6 +31,7 @@ from analysis.rejects import rejects
 from analysis.response_cache import response_cache
 from analysis.retries import retries
 from analysis.routing import routing
+from analysis.semantic_cache import semantic_cache
 from analysis.siblings import siblings
 from analysis.tool_repeats import tool_repeats
 from analysis.volatile_prefixes import volatile_prefixes
@@ -57,6 +58,9 @@ DETECTIONS: Mapping[str, Finds] = {
     "response_cache": lambda ledger, configuration: response_cache(
         ledger, configuration
     ).frame.filter(pl.col("hit_count") + pl.col("apart_count") > 0),
+    "semantic_cache": lambda ledger, _: semantic_cache(ledger, window=ALWAYS).frame.filter(
+        pl.col("hit_count") > 0
+    ),
     "retries": lambda ledger, _: retries(ledger, window=ALWAYS).frame,
     "operations": lambda ledger, _: operations(ledger, window=ALWAYS).frame,
     "loops": lambda ledger, _: loops(ledger, window=ALWAYS).frame,
@@ -115,9 +119,12 @@ DETECTIONS: Mapping[str, Finds] = {
 }
 """Question to what it would wrongly take for waste; each must be empty."""
 
-NOT_PLANTED = ("limits", "finish_reasons", "few_outputs", "routing", "siblings", "chains", "check")
+NOT_PLANTED = (
+    "limits", "finish_reasons", "few_outputs", "routing", "siblings", "chains", "semantic_cache",
+    "check",
+)  # fmt: skip
 """What the sample has none of: answers that are cut, few or simple, steps that need not be steps,
-and a ledger that is not sound."""
+texts that are stored, and a ledger that is not sound."""
 
 
 @pytest.fixture(scope="module")
