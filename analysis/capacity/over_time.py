@@ -209,7 +209,7 @@ def _kv(number: int, piece: Counts, found: Segments, replicas: Counts) -> pl.Dat
         return pl.DataFrame(schema=KV_SCHEMA)
     lows, highs = _bucket(low), _bucket(high)
     first, lowest = int(piece.min()), int(lows.min())
-    edges = EDGES[lowest : int(highs.max()) + 1]
+    edges = EDGES[lowest : int(highs.max()) + 2]
     shape = (int(piece.max()) - first + 1, len(edges))
 
     def sums(bucket: Counts, weights: Floats) -> Floats:

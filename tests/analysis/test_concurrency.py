@@ -259,3 +259,30 @@ def test_a_stretch_takes_over_what_calls_hold_when_it_begins() -> None:
     )
     found = segments_of(calls, np.array([14, 18]))
     assert (found.kv_begin.tolist(), found.kv_end.tolist()) == ([120.0], [140.0])
+
+
+def test_stretches_that_are_read_one_by_one_change_nothing(
+    ledger_of: LedgerOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(5)
+    start, shape = np.sort(random.uniform(0, 600, 200)), random.uniform(0, 20, (200, 3))
+    calls = [
+        call(
+            n,
+            at,
+            at + prefill,
+            at + prefill + decode,
+            waits=max(at - wait, 0),
+            uncached_input_tokens=int(random.integers(1, 200)),
+            visible_output_tokens=int(random.integers(1, 200)),
+            replica=f"r{n % 2}",
+        )
+        for n, (at, (wait, prefill, decode)) in enumerate(zip(start, shape, strict=True))
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    whole = row_of(ledger)
+    monkeypatch.setattr("analysis.capacity.lanes.STRETCH_CALLS", 7)
+    parts = row_of(ledger)
+    assert whole["queued_growing_s"] > 0
+    for column, value in whole.items():
+        assert parts[column] == (value if column == "pool" else pytest.approx(value, rel=1e-6))
