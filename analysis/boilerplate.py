@@ -105,7 +105,7 @@ def boilerplate_claims(
         said.group_by("call_no")
         .agg(decode_ratio=pl.col("decode_ratio").sum().clip(upper_bound=1.0))
         .select("call_no", pl.lit(0.0).alias("prefill_ratio"), "decode_ratio")
-        .cast(CLAIM_SCHEMA)  # type: ignore[arg-type]  # a mapping of columns to types is one
+        .cast(CLAIM_SCHEMA)
         .sort("call_no")
     )
 

@@ -5,7 +5,9 @@ Owns the columns. Refuses to price them: `analysis/savings.py` does, so that not
 
 import polars as pl
 
-CLAIM_SCHEMA = {"call_no": pl.Int64, "prefill_ratio": pl.Float64, "decode_ratio": pl.Float64}
+CLAIM_SCHEMA = pl.Schema(
+    {"call_no": pl.Int64, "prefill_ratio": pl.Float64, "decode_ratio": pl.Float64}
+)
 """A call once; the share of its charged prefill, that is of its uncached input, and of its decode,
 that is of its output, from 0 to 1."""
 

@@ -169,12 +169,13 @@ def _frame(found: LawLines, taken: Mapping[int, Share], gone: set[int]) -> pl.Da
     for place, row in enumerate(line_rows(found.lines, found.columns)):
         if place not in gone:
             share = taken.get(place)
+            idle_cost = None if share is None else share.cost
             rows.append(
                 {name: row.get(name) for name in (*_names(found), *KEPT)}
                 | {
                     "idle_gpu_seconds": share and share.gpu_ps / PICOSECONDS_PER_S,
-                    "idle_cost": share and share.cost,
-                    "cost_with_idle": total_of([row["cost"], share and share.cost]),
+                    "idle_cost": idle_cost,
+                    "cost_with_idle": total_of([row["cost"], idle_cost]),
                 }
             )
     schema: dict[str, Any] = dict.fromkeys(_names(found), pl.String) | {

@@ -50,7 +50,9 @@ def planned(
                 alone[lever.number] = pricing.worth(bill.saving(bill.claim(claims)))
             detected.append((lever, replace(found, claims=None)))
         by_money = len({currency for one in alone.values() for currency in one.by_currency}) == 1
-        detected.sort(key=lambda pair: _order(*pair, alone.get(pair[0].number), by_money=by_money))
+        detected.sort(
+            key=lambda pair: _order(pair[0], pair[1], alone.get(pair[0].number), by_money=by_money)
+        )
         union = Union(bill)
         attributed = {
             lever.number: pricing.worth(_added(union, bill, _file(folder, lever), lever))

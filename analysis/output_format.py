@@ -86,7 +86,7 @@ def output_format_claims(
         **caller_values(filters),
     )
     return rows.select("call_no", pl.lit(0.0).alias("prefill_ratio"), "decode_ratio").cast(
-        CLAIM_SCHEMA  # type: ignore[arg-type]  # a mapping of columns to types is one
+        CLAIM_SCHEMA
     )
 
 

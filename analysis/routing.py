@@ -100,7 +100,7 @@ def routing_claims(
     ratios = pl.DataFrame(shares, schema=schema, orient="row")
     claims = found.join(ratios, on="model", how="inner").select(*CLAIM_SCHEMA)
     is_something = (pl.col("prefill_ratio") > 0) | (pl.col("decode_ratio") > 0)
-    return claims.cast(CLAIM_SCHEMA).filter(is_something).sort("call_no")  # type: ignore[arg-type]  # a mapping of columns to types is one
+    return claims.cast(CLAIM_SCHEMA).filter(is_something).sort("call_no")
 
 
 def _routable(connection: Connection, window: Window, filters: Filters) -> pl.DataFrame:

@@ -6,7 +6,7 @@ Owns the three answers: a lever applies, does not, or it is not known, with what
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import polars as pl
 
@@ -18,6 +18,13 @@ from ingest.config import Configuration
 from ingest.ledger import Connection, Ledger
 
 Applies = Literal["yes", "no", "unknown"]
+
+
+class Choice(TypedDict):
+    """Which calls a question is asked of."""
+
+    window: Window
+    where: Filters | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +47,11 @@ class Asked:
         """The filters as a question takes them; None where there are none."""
         others = {name: value for name, value in self.filters.items() if name != "origin"}
         return others if self.filters["origin"] == PRODUCTION else self.filters
+
+    @property
+    def choice(self) -> Choice:
+        """The window and the filters as a question takes them."""
+        return {"window": self.window, "where": self.where}
 
     def where_among(self, columns: Sequence[str]) -> Filters:
         """Those of the filters that a question knows which lists by `columns`.

@@ -124,8 +124,7 @@ def _modes(asked: Asked) -> Detected:
 
 def _smaller_model(asked: Asked) -> Detected:
     """Lever 37: simple work on a model that is not the cheapest."""
-    told = {"window": asked.window, "where": asked.where}
-    rows = routing(asked.ledger, asked.configuration, **told).frame
+    rows = routing(asked.ledger, asked.configuration, **asked.choice).frame
     simple = rows.filter(pl.col("simple_count") > 0)
     missing = _unmeasured(asked)
     if simple.is_empty():
@@ -139,7 +138,7 @@ def _smaller_model(asked: Asked) -> Detected:
     gate = "needs a replay on both models with the quality gate"
     if not simple["saved_cost"].count():
         return unknown(str(joined(NO_OTHER, missing)), joined(*texts))
-    claims = routing_claims(asked.ledger, asked.configuration, **told)
+    claims = routing_claims(asked.ledger, asked.configuration, **asked.choice)
     return yes(
         str(joined(*texts)),
         claims,

@@ -81,7 +81,8 @@ def _memory(asked: Asked) -> Detected:
     ]
     seconds = later["history_gpu_seconds"].sum()
     beside = AT_MOST.format(seconds) if seconds else "no GPU-seconds that a cache did not save"
-    is_much = seconds >= LEAST_RATIO * (told["prefill_gpu_seconds"].sum() or 0) and seconds > 0
+    whole = float(told["prefill_gpu_seconds"].sum() or 0)
+    is_much = seconds >= LEAST_RATIO * whole and seconds > 0
     if not is_much:
         return no(str(joined(*texts, beside)), missing)
     needs = "needs a replay with a shorter history to say what answers need of it"
@@ -116,7 +117,7 @@ def _compression(asked: Asked) -> Detected:
     frame = prompt_sections(
         asked.ledger, asked.configuration, window=asked.window, where=asked.where
     ).frame
-    whole = frame["prefill_gpu_seconds"].sum()
+    whole = float(frame["prefill_gpu_seconds"].sum())
     long = frame.filter(pl.col("section").is_in(["context", "history"]))
     unseen = frame.filter(pl.col("section") == "other")["tokens"].sum()
     missing = f"of {unseen:,} tokens the section is not shown" if unseen else None

@@ -19,11 +19,10 @@ MOST_ENDPOINTS = 3
 
 def _merge(asked: Asked) -> Detected:
     """Lever 5: calls right after another one, whose prompts begin with what was said there."""
-    told = {"window": asked.window, "where": asked.where}
-    rows = chains(asked.ledger, asked.configuration, **told).frame
+    rows = chains(asked.ledger, asked.configuration, **asked.choice).frame
     if not asked.told["scoped_count"]:
         return unknown("needs traces or conversations around calls")
-    claims = chains_claims(asked.ledger, asked.configuration, **told)
+    claims = chains_claims(asked.ledger, asked.configuration, **asked.choice)
     proven = rows.filter(pl.col("evidence") == PROOF)
     signs = int(rows["merged_count"].sum()) - int(proven["merged_count"].sum())
     sign = (
@@ -50,8 +49,7 @@ def _merge(asked: Asked) -> Detected:
 
 def _no_model(asked: Asked) -> Detected:
     """Lever 6: endpoints whose answers take few values."""
-    told = {"window": asked.window, "where": asked.where}
-    rows = few_outputs(asked.ledger, asked.configuration, **told).frame
+    rows = few_outputs(asked.ledger, asked.configuration, **asked.choice).frame
     untold = int(rows["untold_count"].sum())
     missing = (
         f"not compared: {counted(untold, 'answered call')} without a hash of the answer"
@@ -67,7 +65,7 @@ def _no_model(asked: Asked) -> Detected:
         f"{counted(row['told_count'], 'call')}"
         for row in few.head(MOST_ENDPOINTS).iter_rows(named=True)
     ]
-    claims = few_outputs_claims(asked.ledger, asked.configuration, **told)
+    claims = few_outputs_claims(asked.ledger, asked.configuration, **asked.choice)
     return yes(str(joined(*texts)), claims, missing=missing)
 
 
