@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 
 import polars as pl
 
+from analysis.errors import NoDataError
 from analysis.repetition import Known, known_hashes
 from analysis.selection import PRODUCTION, Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
@@ -35,7 +36,7 @@ class Asked:
     configuration: Configuration
     window: Window
     filters: Filters
-    _kept: dict[str, pl.DataFrame] = field(default_factory=dict)
+    _kept: dict[str, pl.DataFrame | NoDataError] = field(default_factory=dict)
 
     @property
     def connection(self) -> Connection:
@@ -65,10 +66,19 @@ class Asked:
         }
 
     def once(self, name: str, read: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-        """What `read` returns, read once for all detections that ask by this `name`."""
+        """What `read` returns, read once for all detections that ask by this `name`.
+
+        That it raises `NoDataError` is kept as well.
+        """
         if name not in self._kept:
-            self._kept[name] = read()
-        return self._kept[name]
+            try:
+                self._kept[name] = read()
+            except NoDataError as error:
+                self._kept[name] = error
+        found = self._kept[name]
+        if isinstance(found, NoDataError):
+            raise found
+        return found
 
     @cached_property
     def hashes(self) -> dict[str, Known]:

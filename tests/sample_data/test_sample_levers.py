@@ -1,5 +1,6 @@
 """The levers on the sample: what was planted is found, once, with its figures."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -37,6 +38,17 @@ def test_a_twentieth_of_the_gpu_seconds_is_a_fortieth_of_the_bill(answer: Answer
     assert line["attributed_gpu_seconds"] == pytest.approx(26_632.324, abs=1e-3)
     assert line["busy_ratio"] == pytest.approx(0.05500, abs=1e-5)
     assert line["bill_ratio"] == pytest.approx(0.02431, abs=1e-5)
+
+
+def test_what_is_planted_applies_and_nothing_is_guessed(answer: Answer) -> None:
+    lines = {line["number"]: line for line in answer.frame.to_dicts()}
+    planted = (1, 2, 3, 4, 9, 10, 12, 20, 21, 22, 23, 25, 26, 27, 29, 31, 33, 42, 44)
+    assert {number for number in planted if lines[number]["applies"] != "yes"} == set()
+    assert [number for number in (8, 34, 35, 43) if lines[number]["applies"] != "unknown"] == []
+    # The time that prompts of /rag/answer begin with keeps what follows out of the cache.
+    assert lines[12]["attributed_gpu_seconds"] == pytest.approx(978.7, abs=0.1)
+    assert lines[4]["attributed_gpu_seconds"] == pytest.approx(491.788, abs=1e-3)
+    assert lines[3]["attributed_cost"] == pytest.approx(Decimal("1.502081545"))
 
 
 def test_ratios_are_of_the_law_without_idle_time(answer: Answer, sample_ledger: Ledger) -> None:
