@@ -14,7 +14,8 @@
 -- identity: preamble + key + value + syntax + blank + trailing tokens = json_tokens;
 --   repeated_key_tokens <= key_tokens; saved_gpu_seconds <= decode_gpu_seconds
 
--- A token of an answer costs the share of the call's decode that it has in the visible output. What
+-- A token of an answer costs the share of the call's decode that it has in the visible output, as
+-- measured or as reported, whichever is more: the telemetry may leave out a part of the text. What
 -- need not be written: of endpoints that answer in JSON the trailing text, the blanks and short
 -- preambles, and the restated question. A long preamble may be what the answer rests on.
 -- The table output_costs has what the output of each call priced by the token costs, in billionths.
@@ -42,10 +43,15 @@ measured as (
         r.preamble_tokens,
         r.trailing_tokens,
         r.restated_tokens,
-        coalesce(
-            coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0)
-            / nullif(r.answer_tokens, 0), 0e0
-        ) as token_ratio,
+        case
+            when r.answer_tokens > 0
+                then
+                    coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0)
+                    / greatest(
+                        r.answer_tokens, coalesce(r.visible_output_tokens, r.output_tokens, 0)
+                    )
+            else 0e0
+        end as token_ratio,
         coalesce(r.restated_tokens, 0)
         + case
             when j.cohort_id is null or r.json_blank_tokens is null then 0

@@ -21,8 +21,9 @@ json_cohorts as (
 measured as (
     select
         r.call_no,
-        coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0) as visible_ratio,
-        r.answer_tokens,
+        coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0)
+        / greatest(r.answer_tokens, coalesce(r.visible_output_tokens, r.output_tokens, 0))
+            as token_ratio,
         case when $with_restated then coalesce(r.restated_tokens, 0) else 0 end
         + case
             when j.cohort_id is null then 0
@@ -53,7 +54,7 @@ measured as (
 
 select
     call_no,
-    least(saved_tokens * 1e0 / answer_tokens * visible_ratio, 1e0) as decode_ratio
+    least(saved_tokens * token_ratio, 1e0) as decode_ratio
 from measured
 where saved_tokens > 0
 order by call_no

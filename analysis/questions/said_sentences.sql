@@ -16,7 +16,8 @@ with answers as (
         r.call_no,
         key_of(coalesce(r.output_hash, r.call_id)) as answer_key,
         coalesce(r.visible_output_tokens * 1e0 / nullif(r.output_tokens, 0), 1e0)
-        / nullif(r.answer_tokens, 0) as token_ratio,
+        / greatest(r.answer_tokens, coalesce(r.visible_output_tokens, r.output_tokens, 0))
+            as token_ratio,
         coalesce(r.restated_tokens, 0) as restated_tokens,
         r.sentence_hashes,
         r.sentence_lengths,
@@ -25,6 +26,7 @@ with answers as (
     inner join pairs($endpoint_cohort_ids, $endpoint_numbers) as e on r.cohort_id = e.key
     where
         r.sentence_hashes is not null
+        and r.answer_tokens > 0
         and ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
         and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
 ),

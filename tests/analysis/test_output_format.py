@@ -86,6 +86,13 @@ def test_hidden_reasoning_is_no_part_of_the_answer(ledger_of: LedgerOf) -> None:
     assert found["trailing_gpu_seconds"] == pytest.approx(10 * 24 / 96 * 10 / 24)
 
 
+def test_where_a_part_of_the_text_is_told_the_rest_is_not_taken_for_alike(
+    ledger_of: LedgerOf,
+) -> None:
+    found = row(ledger_of([call(1, WRAPPED, visible_output_tokens=240)], CONFIGURATION))
+    assert found["trailing_gpu_seconds"] == pytest.approx(10 * 10 / 240)
+
+
 def test_output_that_is_priced_by_the_token_is_saved_at_its_price(ledger_of: LedgerOf) -> None:
     rented = {"model": "rented", "pool": None, "replica": None, "timing_source": "stream"}
     found = row(ledger_of([call(1, WRAPPED, **rented)], CONFIGURATION))
@@ -178,7 +185,7 @@ def test_what_was_not_measured_is_said(ledger_of: LedgerOf) -> None:
     )
     found = answer.frame.row(0, named=True)
     assert (found["measured_count"], found["decode_gpu_seconds"]) == (1, 20)
-    assert found["saved_gpu_seconds"] == pytest.approx(10 / 12)
+    assert found["saved_gpu_seconds"] == pytest.approx(10 / 24)
     assert any("not measured: the answers of 1 of 2 calls; send" in note for note in answer.notes)
     ledger = ledger_of([call(1, COMPACT)], Configuration(content="off"))
     with pytest.raises(NoDataError, match=r"no answer here was measured.*measure_answers"):
