@@ -83,12 +83,26 @@ def chains_claims(
 
     An upper bound: one prompt that asks for both has to be found, and be as good.
     """
+    return claims_of_linked(linked_calls(ledger, configuration, window=window, where=where))
+
+
+def linked_calls(
+    ledger: Ledger,
+    configuration: Configuration,
+    *,
+    window: Window | None = None,
+    where: Mapping[str, str | None] | None = None,
+) -> pl.DataFrame:
+    """A row a call that could be one with the call before, by its `evidence`."""
     groups = groups_of(
         ledger.connection, configuration, by=("endpoint",), window=window, where=where
     )
-    proven = _linked(ledger.connection, groups).filter(
-        (pl.col("evidence") == PROOF) & (pl.col("prefill_ratio") > 0)
-    )
+    return _linked(ledger.connection, groups)
+
+
+def claims_of_linked(linked: pl.DataFrame) -> pl.DataFrame:
+    """`chains_claims` from the rows of `linked_calls`."""
+    proven = linked.filter((pl.col("evidence") == PROOF) & (pl.col("prefill_ratio") > 0))
     if proven.is_empty():
         return no_claims()
     return proven.select("call_no", "prefill_ratio", decode_ratio=pl.lit(0.0)).sort("call_no")

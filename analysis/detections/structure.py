@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from analysis.batch_lane import LOOK_NOTE, batch_lane
-from analysis.chains import PROOF, chains, chains_claims
+from analysis.chains import PROOF, claims_of_linked, linked_calls
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.few_outputs import few_outputs, few_outputs_claims
 from analysis.siblings import siblings
@@ -19,12 +19,12 @@ MOST_ENDPOINTS = 3
 
 def _merge(asked: Asked) -> Detected:
     """Lever 5: calls right after another one, whose prompts begin with what was said there."""
-    rows = chains(asked.ledger, asked.configuration, **asked.choice).frame
     if not asked.told["scoped_count"]:
         return unknown("needs traces or conversations around calls")
-    claims = chains_claims(asked.ledger, asked.configuration, **asked.choice)
-    proven = rows.filter(pl.col("evidence") == PROOF)
-    signs = int(rows["merged_count"].sum()) - int(proven["merged_count"].sum())
+    linked = linked_calls(asked.ledger, asked.configuration, window=asked.window, where=asked.where)
+    claims = claims_of_linked(linked)
+    proven_count = linked.filter(pl.col("evidence") == PROOF).height
+    signs = linked.height - proven_count
     sign = (
         f"{counted(signs, 'call')} may be such by the lengths of prompts and answers"
         if signs
@@ -41,8 +41,8 @@ def _merge(asked: Asked) -> Detected:
             return unknown("needs prompts or prefix hashes")
         return no(str(joined("no call begins with the prompt and answer before it", sign)), missing)
     evidence = (
-        f"{counted(int(proven['merged_count'].sum()), 'call')} right after another one, whose "
-        "prompts begin with its prompt and answer"
+        f"{counted(proven_count, 'call')} right after another one, whose prompts begin with its "
+        "prompt and answer"
     )
     return yes(evidence, claims, beside=sign, missing=missing)
 
