@@ -124,7 +124,8 @@ def _repeated(asked: Asked, kind: str, rows: str) -> Detected:
         f"else: {found['saved_s'].sum():,.1f} s of waiting, most of {most['name']}; "
         f"{NO_LATENCY_MONEY}"
     )
-    return yes(evidence, missing=missing)
+    beside = f"of all {rows}, whatever calls were asked for" if asked.where else None
+    return yes(evidence, beside=beside, missing=missing)
 
 
 DETECTIONS: Mapping[int, Detection] = {
