@@ -8,7 +8,9 @@ table. Ratios are of processor seconds, of all threads, which depend least on wh
 does.
 
 Every tenth prompt was sent before, one call in fifty failed and was sent again, a tool ran for
-every fourth call, four calls make a trace.
+every fourth call, four calls make a trace below a server's span. Prompts have eight leading blocks,
+of which four are their endpoint's; a third of them hands over two chunks; a fifth of the answers is
+JSON.
 
     python benchmarks/ask_every_question.py [--calls N] [--only NAME …]
 """
@@ -52,9 +54,11 @@ import sys
 from pathlib import Path
 from ask_repetition import repeat
 from charge_ten_million import generate
+from texts_of_calls import measure
 
 generate(Path(sys.argv[1]), int(sys.argv[2]))
 repeat(Path(sys.argv[1]))
+measure(Path(sys.argv[1]))
 """
 """The ledger, made in a process of its own: a child's peak begins with what its parent holds."""
 READ = """
