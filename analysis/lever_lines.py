@@ -56,11 +56,14 @@ SCHEMA: Mapping[str, Any] = {
 def lines_of(plan: Sequence[Planned], whole: Worth) -> pl.DataFrame:
     """A row for each lever and each currency that it saves; `whole` is the bill.
 
-    Costs are rounded so that those attributed add up in each currency.
+    Costs are rounded so that those attributed add up in each currency; where that rounds one up,
+    what it saves alone is rounded up as well, so that it has never more than alone.
     """
     rows = [row for one in plan for row in _rows(one, whole)]
     for row, cost in zip(rows, _adding_up(rows), strict=True):
         row["attributed_cost"] = cost
+        if cost is not None and row["alone_cost"] is not None:
+            row["alone_cost"] = max(row["alone_cost"], cost)
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -73,14 +76,21 @@ def notes_of(plan: Sequence[Planned], whole: Worth) -> Iterator[str]:
     )
     union = [one.attributed for one in plan if one.attributed is not None]
     if union:
-        yield (
-            f"together {_text(_sum(union), whole)}; each GPU-second is counted once, at the first "
-            "lever that saves it"
-        )
+        yield _together(_sum(union), whole)
         unpriced = max(one.unpriced_call_count for one in union)
         if unpriced:
             yield f"in no cost: {counted(unpriced, 'call')} of a lever without a price of that part"
     yield ATTRIBUTED
+
+
+def _together(saved: Worth, whole: Worth) -> str:
+    """What all of them save; that nothing of it is known, where no call of theirs has a price."""
+    if not any(amount.gpu_ps or amount.cost for amount in saved.by_currency.values()):
+        return "what they save together is not known: their calls tell neither GPU time nor a price"
+    return (
+        f"together {_text(saved, whole)}; each GPU-second is counted once, at the first lever that "
+        "saves it"
+    )
 
 
 def _rows(one: Planned, whole: Worth) -> list[dict[str, Any]]:
@@ -188,7 +198,7 @@ def _text(worth: Worth, whole: Worth) -> str:
         for currency, amount in sorted(worth.by_currency.items(), key=lambda item: item[0] or "")
         if amount.cost is not None and currency is not None
     ]
-    return ", ".join(parts) or "nothing that has a price"
+    return ", ".join(parts) or "no GPU time and no price is known"
 
 
 def _sum(parts: Sequence[Worth]) -> Worth:

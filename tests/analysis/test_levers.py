@@ -9,15 +9,18 @@ import pytest
 from analysis.answer import Answer
 from analysis.bill import read_bill
 from analysis.claims import CLAIM_SCHEMA
+from analysis.detections.detected import yes
 from analysis.detections.known import levers_known, tiers_known
 from analysis.duplicates import duplicates, in_flight, in_flight_claims
 from analysis.errors import NoDataError, WrongQuestionError
-from analysis.lever_lines import SCHEMA
+from analysis.lever_lines import SCHEMA, lines_of, notes_of
+from analysis.lever_plan import Planned
 from analysis.levers import levers
 from analysis.loops import loops, loops_claims
 from analysis.response_cache import response_cache_claims
 from analysis.retries import retries, retries_claims
 from analysis.window import Window
+from analysis.worth import Amount, Worth
 from ingest.config import Configuration, Pool, TokenPrice
 
 POOL = Pool(name="gpus", models=("m",), price_per_gpu_hour=Decimal("3.6"), replicas=9)
@@ -261,3 +264,34 @@ def test_the_levers_are_44_with_a_tier_each() -> None:
         assert ways >= set(lever.evaluate) > set()
         assert lever.risk
         assert lever.needs
+
+
+def saved(by_currency: dict[str | None, Amount], unpriced: int = 0) -> Worth:
+    return Worth(
+        call_count=1,
+        unpriced_call_count=unpriced,
+        by_currency=by_currency,
+        by_endpoint={"/ask": Amount()},
+    )
+
+
+def plan_of(count: int, worth: Worth) -> list[Planned]:
+    return [
+        Planned(lever=lever, detected=yes("found"), alone=worth, attributed=worth)
+        for lever in levers_known()[:count]
+    ]
+
+
+def test_what_is_attributed_is_not_rounded_beyond_what_is_saved_alone() -> None:
+    worth = saved({"EUR": Amount(cost=Decimal("1.4e-9"))})
+    # 2.8e-9 are 3e-9: one of the two is rounded up.
+    frame = lines_of(plan_of(2, worth), worth)
+    assert frame["attributed_cost"].to_list() == [Decimal("2e-9"), Decimal("1e-9")]
+    assert frame["alone_cost"].to_list() == [Decimal("2e-9"), Decimal("1e-9")]
+
+
+def test_a_saving_without_gpu_time_and_price_is_said_to_be_unknown() -> None:
+    notes = list(notes_of(plan_of(1, saved({}, unpriced=1)), saved({})))
+    assert notes[1] == (
+        "what they save together is not known: their calls tell neither GPU time nor a price"
+    )
