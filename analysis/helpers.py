@@ -64,6 +64,12 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
             " as decimal(38, 0))) as double) / 3.6e24 as decimal(38, 9))"
         ),
     },
+    # A count of tokens as the length of a call with so many of input and output: a call of which no
+    # token was processed (refused, or answered by a gateway's cache) tells no length.
+    "length_of": {
+        "duckdb": "case when {1} = 0 and {2} = 0 then null else {0} end",
+        "spark": "case when {1} = 0 and {2} = 0 then null else {0} end",
+    },
     # A sum of seconds as whole picoseconds: the same whatever the order of the rows.
     "sum_picoseconds": {
         "duckdb": "cast(sum(cast(({0}) * 1e12 as bigint)) as decimal(38, 0))",

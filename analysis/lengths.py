@@ -14,12 +14,15 @@ from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
-UNKNOWN: Mapping[str, tuple[str, str]] = {
-    "length": ("unknown_count", "not told, hence in no percentile: the length of {}"),
-    "limits": ("unknown_end_count", "not told, hence neither cut nor whole: the end of {}"),
-    "concentration": ("uncharged_count", "no GPU time is charged to {}"),
+UNKNOWN: Mapping[str, Mapping[str, str]] = {
+    "length": {"unknown_count": "not told, hence in no percentile: the length of {}"},
+    "limits": {
+        "unknown_end_count": "not told, hence neither cut nor whole: the end of {}",
+        "unknown_output_count": "not told, hence in no percentile: the length of {}",
+    },
+    "concentration": {"uncharged_count": "no GPU time is charged to {}"},
 }
-"""Question to the column that counts what it does not know, and the sentence that says so."""
+"""Question to the columns that count what it does not know, and the sentences that say so."""
 
 SAID: Mapping[str, str] = {
     "concentration": "the calls themselves: `gpuledger ask calls --order gpu_seconds --limit 20`"
@@ -43,8 +46,7 @@ def distribution(  # noqa: PLR0913 - a question is asked by keywords
     groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
     frame = groups.rows_of(ledger.connection, name)
     notes = [f"window: {groups.window.text()}"]
-    if name in UNKNOWN:
-        column, sentence = UNKNOWN[name]
+    for column, sentence in UNKNOWN.get(name, {}).items():
         if unknown := int(frame[column].sum()):
             notes.append(sentence.format(counted(unknown, "call")))
     if name in SAID:

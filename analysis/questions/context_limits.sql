@@ -20,10 +20,10 @@ with measured as (
             when 'user_id' then r.user_id
             when 'conversation_id' then r.conversation_id
         end as caller,
-        r.input_tokens + cast(
+        length_of(r.input_tokens, r.input_tokens, r.output_tokens) + cast(
             ceil(r.output_tokens * 1e0 / greatest(coalesce(r.n_choices, 1), 1)) as bigint
         ) as used_tokens,
-        r.input_tokens + r.max_tokens as asked_tokens
+        length_of(r.input_tokens, r.input_tokens, r.output_tokens) + r.max_tokens as asked_tokens
     from call_rows as r
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
     left join pairs($quarters, $time_numbers) as t

@@ -25,7 +25,7 @@ with measured as (
         end as caller,
         case when r.output_hash is not null then key_of(r.output_hash) end as output_key,
         case when r.prompt_hash is not null then key_of(r.prompt_hash) end as prompt_key,
-        r.output_tokens
+        length_of(r.output_tokens, r.input_tokens, r.output_tokens) as output_tokens
     from call_rows as r
     inner join cohorts as c on r.cohort_id = c.cohort_id
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key

@@ -6,7 +6,8 @@
 --   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
 --   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
 --   where only the calls of $user_id, $conversation_id count
--- nulls: a figure is null where no call of the group tells its tokens
+-- nulls: a figure is null where no call of the group tells its tokens; a call of which no token
+--   was processed (refused, or out of a gateway's cache) tells none
 -- identity: known_count + unknown_count = calls that began service in the window; the tokens of
 --   all groups add up to those of law; p50 <= p95 <= p99 <= longest
 
@@ -20,8 +21,8 @@ with measured as (
             when 'user_id' then r.user_id
             when 'conversation_id' then r.conversation_id
         end as caller,
-        r.input_tokens,
-        r.output_tokens
+        length_of(r.input_tokens, r.input_tokens, r.output_tokens) as input_tokens,
+        length_of(r.output_tokens, r.input_tokens, r.output_tokens) as output_tokens
     from call_rows as r
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
     left join pairs($quarters, $time_numbers) as t

@@ -6,7 +6,8 @@
 --   $time_numbers which time each quarter-hour is in; $caller is 'user_id', 'conversation_id' or
 --   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
 --   where only the calls of $user_id, $conversation_id count
--- nulls: a figure of lengths is null where no call of the group tells the tokens that it needs
+-- nulls: a figure of lengths is null where no call of the group tells the tokens that it needs; a
+--   call of which no token was processed (refused, or out of a gateway's cache) tells none
 -- identity: limited_count + unlimited_count = call_count = calls that began service in the window;
 --   cut_count + whole_count + unknown_end_count = call_count
 
@@ -21,7 +22,8 @@ with measured as (
             when 'conversation_id' then r.conversation_id
         end as caller,
         r.max_tokens,
-        r.output_tokens * 1e0 / greatest(coalesce(r.n_choices, 1), 1) as choice_tokens,
+        length_of(r.output_tokens, r.input_tokens, r.output_tokens) * 1e0
+        / greatest(coalesce(r.n_choices, 1), 1) as choice_tokens,
         lower(r.finish_reason) as finish_reason
     from call_rows as r
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
@@ -55,6 +57,7 @@ select
     count(*) - count(max_tokens) as unlimited_count,
     min(max_tokens) as least_limit_tokens,
     max(max_tokens) as largest_limit_tokens,
+    count(*) - count(choice_tokens) as unknown_output_count,
     percentile(choice_tokens, 0.5) as output_p50_tokens,
     percentile(choice_tokens, 0.99) as output_p99_tokens,
     max(choice_tokens) as longest_output_tokens,

@@ -24,7 +24,7 @@ with measured as (
     left join pairs($quarters, $time_numbers) as t
         on quarter_of(coalesce(r.started_at, r.arrived_at, r.ended_at)) = t.key
     where
-        r.output_tokens is not null
+        length_of(r.output_tokens, r.input_tokens, r.output_tokens) is not null
         and ($since is null or coalesce(r.started_at, r.arrived_at, r.ended_at) >= $since)
         and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)

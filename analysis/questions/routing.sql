@@ -25,8 +25,8 @@ with measured as (
         r.call_no,
         r.answer_shape,
         case when r.output_hash is not null then key_of(r.output_hash) end as output_key,
-        r.input_tokens,
-        r.output_tokens,
+        length_of(r.input_tokens, r.input_tokens, r.output_tokens) as input_tokens,
+        length_of(r.output_tokens, r.input_tokens, r.output_tokens) as output_tokens,
         w.call_no is not null as is_simple
     from call_rows as r
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key

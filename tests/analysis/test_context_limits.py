@@ -51,6 +51,12 @@ def test_each_limit_tells_the_calls_that_it_would_refuse(ledger_of: LedgerOf) ->
     ]
 
 
+def test_a_refused_call_has_no_length(ledger_of: LedgerOf) -> None:
+    calls = [call(1, 0, 0, http_status=429, max_tokens=90), call(2, 200, 100)]
+    row = context_limits(ledger_of(calls, CONFIGURATION), CONFIGURATION).frame.row(0, named=True)
+    assert (row["call_count"], row["unknown_count"], row["p50_tokens"]) == (2, 1, 300)
+
+
 def test_choices_share_a_prompt_and_not_an_answer(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call(1, 100, 400, n_choices=4)], CONFIGURATION)
     assert context_limits(ledger, CONFIGURATION).frame["longest_tokens"][0] == 200

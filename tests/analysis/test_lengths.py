@@ -61,6 +61,24 @@ def test_a_call_that_tells_no_tokens_is_in_no_length(ledger_of: LedgerOf) -> Non
     assert "not told, hence in no percentile: the length of 1 call" in answer.notes
 
 
+@pytest.mark.parametrize("http_status", [429, 200])
+def test_a_call_of_which_no_token_was_processed_has_no_length(
+    ledger_of: LedgerOf, http_status: int
+) -> None:
+    """Refused, or answered by a gateway's cache; an embedding has no output, and so a length."""
+    none = {"uncached_input_tokens": 0, "visible_output_tokens": 0}
+    calls = [call(1), call(2, http_status=http_status, **none), call(3, visible_output_tokens=0)]
+    ledger = ledger_of(calls, CONFIGURATION)
+    answer = length(ledger, CONFIGURATION)
+    output, prompt = (only(answer.frame, measure=name) for name in ("output", "input"))
+    assert (output["mean_tokens"], output["known_count"], output["unknown_count"]) == (5, 2, 1)
+    assert (prompt["mean_tokens"], prompt["known_count"], prompt["unknown_count"]) == (100, 2, 1)
+    answer = limits(ledger, CONFIGURATION)
+    found = answer.frame.row(0, named=True)
+    assert (found["output_p50_tokens"], found["unknown_output_count"]) == (5, 1)
+    assert "not told, hence in no percentile: the length of 1 call" in answer.notes
+
+
 def test_no_length_is_null_and_not_zero(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call(1, visible_output_tokens=None)], CONFIGURATION)
     output = only(length(ledger, CONFIGURATION).frame, measure="output")
