@@ -7,6 +7,7 @@ minutes, hours and days.
 import re
 
 from analysis.errors import WrongQuestionError
+from ingest.calls.timing import LATEST_AT
 
 DEFAULT_TTL = "1h"
 SECOND_NS = 1_000_000_000
@@ -20,7 +21,11 @@ def parsed_ttl_ns(text: str) -> int:
     found = _TTL.fullmatch(text)
     if found is None:
         raise WrongQuestionError(f"{text!r} is no time to live; write it as 90s, 15m, 1h or 7d")
-    return int(found[1]) * UNIT_S[found[2]] * SECOND_NS
+    nanoseconds = int(found[1]) * UNIT_S[found[2]] * SECOND_NS
+    if nanoseconds > LATEST_AT:
+        longest = LATEST_AT // (UNIT_S["d"] * SECOND_NS)
+        raise WrongQuestionError(f"{text!r} is longer than any ledger; at most {longest}d")
+    return nanoseconds
 
 
 def ttl_text(nanoseconds: int) -> str:

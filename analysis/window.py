@@ -11,6 +11,7 @@ from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from analysis.errors import WrongQuestionError
+from ingest.calls.timing import EARLIEST_AT, LATEST_AT, OUTSIDE_NOTE
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER_NS = 900_000_000_000
@@ -56,7 +57,7 @@ class Window:
         first = _first_of_month(month)
         if first is None:
             raise WrongQuestionError(f"{month!r} is no month; write it as 2026-10")
-        following = (first.replace(day=1) + timedelta(days=32)).replace(day=1)
+        following = _later(first, days=32).replace(day=1)
         zone = zone_named(timezone)
         return cls(
             since=_ns(datetime(first.year, first.month, 1, tzinfo=zone)),
@@ -74,7 +75,7 @@ class Window:
         if slash:
             return cls.parse(begin, end, timezone)
         if _DAY.match(text):
-            following = _first_of_day(text) + timedelta(days=1)
+            following = _later(_first_of_day(text), days=1)
             return cls.parse(text, following.isoformat(), timezone)
         if _first_of_month(text) is None:
             raise WrongQuestionError(
@@ -161,11 +162,26 @@ def _first_of_day(text: str) -> date:
 
 def _first_of_month(text: str) -> date | None:
     found = _MONTH.match(text)
-    if found is None or not 1 <= int(found.group(2)) <= 12:
+    if found is None or not 1 <= int(found.group(2)) <= 12 or not int(found.group(1)):
         return None
     return date(int(found.group(1)), int(found.group(2)), 1)
 
 
+def _later(day: date, *, days: int) -> date:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        raise _outside(day.isoformat()) from None
+
+
 def _ns(at: datetime) -> int:
-    delta = at.astimezone(UTC) - EPOCH
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000_000 + delta.microseconds * 1_000
+    """Nanoseconds since 1970; raises `WrongQuestionError` for what the ledger cannot hold."""
+    delta = at - EPOCH
+    found = (delta.days * 86_400 + delta.seconds) * 1_000_000_000 + delta.microseconds * 1_000
+    if not EARLIEST_AT < found < LATEST_AT:
+        raise _outside(at.isoformat())
+    return found
+
+
+def _outside(text: str) -> WrongQuestionError:
+    return WrongQuestionError(f"{text} {OUTSIDE_NOTE}, which a ledger holds")

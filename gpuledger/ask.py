@@ -25,7 +25,7 @@ from gpuledger.asking import (
     where_option,
     window_options,
 )
-from gpuledger.options import config_option, format_option, ledger_option
+from gpuledger.options import COUNT, config_option, format_option, ledger_option
 from gpuledger.output import Format
 from gpuledger.totals import with_totals
 from ingest.config import Configuration
@@ -43,13 +43,13 @@ Prepared = Callable[[Ledger], Answer]
 @where_option
 @window_options
 @click.option("--order", default=ORDERS[0], show_default=True, help=f"calls: {', '.join(ORDERS)}.")
-@click.option("--limit", type=click.IntRange(min=1), help="Of a list: at most so many rows.")
+@click.option("--limit", type=COUNT, help="Of a list: at most so many rows.")
 @click.option(
     "--ttl", default=DEFAULT_TTL, show_default=True, help=f"{', '.join(CACHES)}: life of an answer."
 )
 @click.option(
     "--capacity-tokens",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help=f"{', '.join(ROOMS)}: room of each cache; else as engines or the configuration tell.",
 )
 @click.option("--policy", default="own", show_default=True, help="idle: own, proportional or peak.")

@@ -14,6 +14,9 @@ DEFAULT_CONFIG = "gpuledger.toml"
 
 Command = Callable[..., Any]
 
+COUNT = click.IntRange(1, 10**15)
+"""A count of rows or of tokens; no ledger has more."""
+
 
 def ledger_option(command: Command) -> Command:
     """Adds `--ledger PATH`, passed as `ledger_path`."""

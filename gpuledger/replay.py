@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from gpuledger.exits import ExitCode
-from gpuledger.options import config_option, format_option, ledger_option
+from gpuledger.options import COUNT, config_option, format_option, ledger_option
 from gpuledger.output import Format, write_frame
 from gpuledger.replay_progress import say, watching
 from ingest.config import Configuration
@@ -100,19 +100,19 @@ def _parsed_filters(
 @click.option(
     "--limit",
     "limit_calls",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="At most so many calls, in whole sessions.",
 )
 @click.option(
     "--limit-input",
     "limit_input_tokens",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Scale all prompts so that the longest has so many tokens.",
 )
 @click.option(
     "--limit-output",
     "limit_output_tokens",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Scale all outputs so that the longest has so many tokens.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of every draw.")

@@ -16,7 +16,7 @@ from analysis.trace import SHOWN_ROWS, SOUND, TraceAnswer
 from analysis.trace import trace as trace_waterfall
 from analysis.trace_outline import Whole
 from gpuledger.asking import print_answer, refusing_wrong_questions
-from gpuledger.options import config_option, format_option, ledger_option
+from gpuledger.options import COUNT, config_option, format_option, ledger_option
 from gpuledger.output import Format, cell_text
 from ingest.config import Configuration
 from ingest.current import open_current
@@ -44,7 +44,7 @@ LEGEND = "░ queue  ▒ prefill  █ decode  ▓ call, phases not known  ─ ot
 @click.argument("identity", metavar="ID")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=SHOWN_ROWS,
     show_default=True,
     help="At most so many rows; the totals are of all.",

@@ -150,3 +150,23 @@ def test_whole_quarters_lie_inside_the_window() -> None:
     assert (window.first_quarter, window.until_quarter) == (2, 2)
     aligned = Window(since=900 * S, until=2700 * S)
     assert (aligned.first_quarter, aligned.until_quarter) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0001-01", "9999-12", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", "2116-03"],
+)
+def test_a_time_that_no_ledger_holds_is_refused(text: str) -> None:
+    with pytest.raises(WrongQuestionError, match="outside of the years 1823 to 2116"):
+        parse_instant(text, ZoneInfo("Europe/Berlin"))
+
+
+@pytest.mark.parametrize("text", ["9999-12", "9999-12-31", "0001-01"])
+def test_a_period_that_no_ledger_holds_is_refused(text: str) -> None:
+    with pytest.raises(WrongQuestionError, match="outside of the years 1823 to 2116"):
+        Window.period(text, "Europe/Berlin")
+
+
+def test_there_is_no_year_0() -> None:
+    with pytest.raises(WrongQuestionError, match="'0000-01' is no time"):
+        parse_instant("0000-01", ZoneInfo("UTC"))
