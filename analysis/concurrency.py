@@ -5,7 +5,6 @@ Refuses to guess the size of an engine: without it the answer says what is missi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -13,7 +12,6 @@ from analysis.answer import Answer
 from analysis.capacity.asked import lane_columns
 from analysis.capacity.lanes import Lanes, lanes_of
 from analysis.capacity.over_time import (
-    FULL_RATIO,
     MAXIMA,
     SUMS,
     OverTime,
@@ -22,7 +20,7 @@ from analysis.capacity.over_time import (
     tokens_at,
 )
 from analysis.capacity.pieces import Pieces, pieces_of_pools
-from analysis.capacity.verdicts import Verdict, verdict_frame
+from analysis.capacity.room import NO_QUEUE, NO_SIZE, NO_TOKENS, verdicts_of
 from analysis.columns import TIME_COLUMNS
 from analysis.extent import no_calls
 from analysis.selection import selected
@@ -30,26 +28,6 @@ from analysis.window import Window
 from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
-
-NO_SIZE = (
-    "how many tokens its KV memory has room for: ingest the engine's metrics (vLLM's "
-    "cache_config_info, SGLang's max_total_num_tokens), or set kv_cache_tokens of [[pools]] to "
-    "what it says when it starts"
-)
-NO_QUEUE = "when calls arrived and when their service started: only an engine's spans tell both"
-NO_TOKENS = "how many tokens calls read and wrote"
-NO_RESERVE = (
-    "whether the engine keeps room for whole answers: if so, KV memory is the limit, else more "
-    "calls may run and be preempted; a replay with more sequences says so"
-)
-
-LEVERS = (15, 16, 17, 32)
-"""Continuous batching, max_num_seqs, gpu_memory_utilization, KV-cache quantisation."""
-
-SELDOM_RATIO = 0.01
-"""A queue that stands for less than this share of the busy time is none to act on."""
-FAR_BELOW_RATIO = 0.5
-"""Fewer calls at once than this share of what memory allows are far below it."""
 
 FIGURES = (
     "busy_s",
@@ -75,6 +53,8 @@ FIGURES = (
     "queued_free_s",
     "queued_growing_s",
     "queued_full_s",
+    "queued_free_concurrency",
+    "joined_ratio",
 )
 
 
@@ -108,13 +88,6 @@ def concurrency_verdicts(
 ) -> pl.DataFrame:
     """Whether levers 15, 16, 17 and 32 apply to each pool; see `Verdict`."""
     return verdicts_of(concurrency(ledger, configuration, window=window).frame)
-
-
-def verdicts_of(pools: pl.DataFrame) -> pl.DataFrame:
-    """The verdicts of `concurrency_verdicts` from the rows of an answer, a pool each."""
-    return verdict_frame(
-        verdict for row in pools.iter_rows(named=True) for verdict in _verdicts(row)
-    )
 
 
 def _labels(lanes: Lanes, pieces: Mapping[str, Pieces], columns: Sequence[str]) -> pl.DataFrame:
@@ -192,7 +165,11 @@ def _ratios(total: pl.DataFrame) -> pl.DataFrame:
             pl.col("queued_s") - pl.col("queued_full_s") - pl.col("queued_growing_s")
         ).clip(0),
     ).with_columns(
-        concurrency_ratio=_quotient(pl.col("concurrency_mean"), pl.col("allowed_concurrency"))
+        queued_free_concurrency=_quotient(
+            pl.col("queued_free_running_s").fill_nan(None), pl.col("queued_free_s")
+        ),
+        joined_ratio=_quotient(pl.col("joined_count"), pl.col("start_count")),
+        concurrency_ratio=_quotient(pl.col("concurrency_mean"), pl.col("allowed_concurrency")),
     )
 
 
@@ -222,52 +199,3 @@ def _notes(frame: pl.DataFrame, lanes: Lanes) -> Iterator[str]:
             yield f"{', '.join(pools)}: not told {missing}"
     if frame.select((pl.col("kv_told_ratio").is_between(0, 1, closed="none")).any()).item():
         yield "calls that do not tell their tokens hold none here: kv_told_ratio is of residence"
-
-
-def _verdicts(row: Mapping[str, Any]) -> Iterator[Verdict]:
-    """Of levers 15 (continuous batching), 16 (max_num_seqs), 17 and 32 (more, smaller KV memory).
-
-    The last two need the same: calls wait because KV memory is the limit.
-    """
-    pool, missing = row["pool"], _missing(row)
-    if missing is not None:
-        for lever in LEVERS:
-            yield Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=missing)
-        return
-    busy, allowed = row["busy_s"], row["allowed_concurrency"]
-    if row["queued_s"] < SELDOM_RATIO * busy:
-        text = f"calls wait for {row['queued_s']:,.0f} s beside {busy:,.0f} busy s: no queue"
-        for lever in LEVERS:
-            yield Verdict(lever=lever, pool=pool, applies=False, evidence=text)
-        return
-    text = (
-        f"calls wait for {row['queued_s']:,.0f} s: for {row['queued_free_s']:,.0f} s KV memory has "
-        f"room for one more to its end, for {row['queued_growing_s']:,.0f} s the running ones grow "
-        f"into it, for {row['queued_full_s']:,.0f} s it is {FULL_RATIO:.0%} full or more; "
-        f"{row['queued_concurrency']:.1f} run meanwhile, memory allows {allowed:.1f}"
-    )
-    is_free, is_growing, is_full = (
-        row[f"queued_{name}_s"] >= SELDOM_RATIO * busy for name in ("free", "growing", "full")
-    )
-    is_far = row["queued_concurrency"] < FAR_BELOW_RATIO * allowed
-    found = (is_free and is_far, is_free, is_full, is_full)
-    for lever, applies in zip(LEVERS, found, strict=True):
-        is_open = is_growing and not applies and lever != LEVERS[0]
-        yield Verdict(
-            lever=lever,
-            pool=pool,
-            applies=None if is_open else applies,
-            evidence=text,
-            missing=NO_RESERVE if is_open else None,
-        )
-
-
-def _missing(row: Mapping[str, Any]) -> str | None:
-    """What it takes to say whether more calls could run at once; None where all is told."""
-    if row["queued_s"] is None:
-        return NO_QUEUE
-    if row["queued_s"] < SELDOM_RATIO * row["busy_s"]:
-        return None
-    if row["call_kv_tokens"] is None:
-        return NO_TOKENS
-    return NO_SIZE if row["allowed_concurrency"] is None else None

@@ -14,6 +14,7 @@ import polars as pl
 
 from analysis.capacity.lanes import Lane, Lanes, by_lane
 from analysis.capacity.pieces import Pieces
+from analysis.capacity.starts import Starts, starts_of
 from analysis.capacity.sweep import Counts, Floats, LaneCalls, Segments, segments_of
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
@@ -42,6 +43,9 @@ SUMS = (
     "queued_running_s",
     "queued_full_s",
     "queued_growing_s",
+    "queued_free_running_s",
+    "start_count",
+    "joined_count",
 )
 MAXIMA = ("most_running", "most_kv_tokens")
 KV_SCHEMA = dict.fromkeys(("lane_number", "piece", "bucket"), pl.Int64) | {"seconds": pl.Float64}
@@ -51,8 +55,9 @@ KV_SCHEMA = dict.fromkeys(("lane_number", "piece", "bucket"), pl.Int64) | {"seco
 class OverTime:
     """Frames by `lane_number` and `piece`.
 
-    `sums` has `SUMS` in s (calls times s, tokens times s) and `MAXIMA`, of one replica;
-    `queued_full_s` and `queued_growing_s` are NaN where the size of the memory is not known.
+    `sums` has `SUMS` in s (calls times s, tokens times s), starts of calls that were observed, and
+    `MAXIMA`, of one replica; `queued_full_s`, `queued_growing_s` and `queued_free_running_s` are
+    NaN where the size of the memory is not known.
     `running` has `level`, calls on a replica, with its `seconds` of replicas; `kv` has `bucket` of
     `EDGES` likewise.
     """
@@ -115,21 +120,24 @@ def _of_lane(
     stretch: tuple[int, int],
 ) -> OverTime:
     cuts, first = pieces.inside(*stretch)
-    found = segments_of(lane_calls(columns), cuts)
+    calls = lane_calls(columns)
+    found = segments_of(calls, cuts)
     piece = found.piece + first
     replicas = np.ones(len(piece), dtype=np.int64)
     if lane.replica is None:
         replicas = np.minimum(np.maximum(found.running, 1), pieces.replicas[piece])
     room = pieces.room_of(lane)[piece]
+    is_one = lane.replica is not None or pieces.replicas.max() == 1
+    starts = starts_of(calls, cuts, first) if is_one else Starts.none()
     return OverTime(
-        sums=_sums(number, piece, found, replicas, room),
+        sums=_sums(number, piece, found, starts, replicas, room),
         running=_running(number, piece, found, replicas),
         kv=_kv(number, piece, found, replicas),
     )
 
 
-def _sums(
-    number: int, piece: Counts, found: Segments, replicas: Counts, room: Floats
+def _sums(  # noqa: PLR0913, PLR0917 - what one lane has
+    number: int, piece: Counts, found: Segments, starts: Starts, replicas: Counts, room: Floats
 ) -> pl.DataFrame:
     """One row a piece: `SUMS` and `MAXIMA`."""
     seconds, is_busy, is_queued = found.seconds, found.running > 0, found.waiting > 0
@@ -150,12 +158,16 @@ def _sums(
         found.running / replicas * queued,
         full,
         growing,
+        found.running / replicas * (queued - full - growing).clip(min=0),
     )
     last = int(piece.max(initial=-1)) + 1
     sums: dict[str, Floats] = {
         name: np.bincount(piece, weights=weight, minlength=last).astype(np.float64)
-        for name, weight in zip(SUMS, weights, strict=True)
+        for name, weight in zip(SUMS, weights, strict=False)
     }
+    for name, pieces in (("start_count", starts.piece), ("joined_count", starts.joined_piece)):
+        inside = pieces[pieces < last]
+        sums[name] = np.bincount(inside, minlength=last).astype(np.float64)
     most_running, most_kv = np.zeros(last), np.zeros(last)
     np.maximum.at(most_running, piece, found.running / replicas)
     np.maximum.at(most_kv, piece, np.maximum(begin, end))

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from analysis.bursts import bursts_verdicts
-from analysis.concurrency import NO_QUEUE, NO_SIZE, SELDOM_RATIO, concurrency, verdicts_of
+from analysis.capacity.room import JOINED_RATIO, NO_QUEUE, NO_SIZE, SELDOM_RATIO, verdicts_of
+from analysis.concurrency import concurrency
 from analysis.context_limits import context_limits_verdicts
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.errors import NoDataError
@@ -29,6 +30,8 @@ MOST_POOLS = 3
 """So many pools stand in a sentence; of more it says how many."""
 ONE_AT_ONCE = 1.2
 """So few calls in service at once while others wait are one after the other."""
+NONE_AT_ONCE = 0.5
+"""With fewer, calls mostly wait while nothing runs: for no other call."""
 NEARLY_FULL_RATIO = 0.9
 IDLE_RATIO = 0.1
 """Less idle time than this share of what is provisioned is the reserve that a peak needs."""
@@ -113,13 +116,19 @@ def _plain_loop(asked: Asked) -> Detected:
     if told.is_empty():
         return unknown(f"needs {NO_QUEUE}")
     waiting = told.filter(pl.col("queued_s") >= SELDOM_RATIO * pl.col("busy_s"))
-    single = waiting.filter(pl.col("queued_concurrency") < ONE_AT_ONCE)
+    joined_ratio = pl.col("joined_ratio").fill_null(0)
+    single = waiting.filter(
+        pl.col("queued_concurrency").is_between(NONE_AT_ONCE, ONE_AT_ONCE, closed="left"),
+        joined_ratio < JOINED_RATIO,
+    )
     missing = _by_pool(
         rows.filter(pl.col("queued_s").is_null()).with_columns(missing=pl.lit(NO_QUEUE)), "missing"
     )
     text = pl.format(
         "{} calls run at once while others wait", pl.col("queued_concurrency").round(1)
     )
+    joins = pl.format("; {}% of calls start while others decode", (joined_ratio * 100).round(1))
+    text = pl.concat_str(text, pl.when(joined_ratio > 0).then(joins).otherwise(pl.lit("")))
     if not single.is_empty():
         return yes(str(_by_pool(single.with_columns(text=text), "text")), missing=_needs(missing))
     if waiting.is_empty():

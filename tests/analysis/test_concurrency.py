@@ -183,6 +183,55 @@ def test_levers_apply_where_calls_wait_beside_free_memory(ledger_of: LedgerOf) -
     assert "1.0 run meanwhile, memory allows 10.0" in verdicts["evidence"][0]
 
 
+def test_a_short_queue_beside_an_open_batch_is_overhead(ledger_of: LedgerOf) -> None:
+    # Of three calls each waits 0.25 s; the second and the third start while others decode.
+    calls = [
+        call(n, at + 0.25, at + 0.5, at + 12, waits=at, visible_output_tokens=10)
+        for n, at in enumerate(40 * group + 3 * one for group in range(10) for one in range(3))
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    row = row_of(ledger)
+    # The window begins with the first service.
+    assert (row["queued_s"], row["queued_free_concurrency"]) == (7.25, pytest.approx(30 / 29))
+    assert (row["concurrency_p95"], row["joined_ratio"]) == (3, pytest.approx(2 / 3))
+    verdicts = concurrency_verdicts(ledger, CONFIGURATION)
+    assert verdicts["applies"].to_list() == [False] * 4
+    assert "what they wait for is overhead" in verdicts["evidence"][1]
+
+
+def test_calls_that_join_a_full_batch_need_more_places_and_no_other_batching(
+    ledger_of: LedgerOf,
+) -> None:
+    # Two places, of ten that memory allows: a call starts as another ends, beside a third.
+    calls = [
+        call(n, 5 * n, 5 * n + 1, 5 * n + 10, waits=max(5 * n - 20, 0), visible_output_tokens=10)
+        for n in range(40)
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    row = row_of(ledger)
+    assert (row["concurrency_p95"], row["joined_ratio"]) == (2, pytest.approx(39 / 40))
+    verdicts = concurrency_verdicts(ledger, CONFIGURATION)
+    assert verdicts["applies"].to_list() == [False, True, False, False]
+    assert "97.5% of calls start while others decode" in verdicts["evidence"][0]
+
+
+def test_a_wait_while_nothing_runs_is_no_full_batch(ledger_of: LedgerOf) -> None:
+    calls = [call(n, 10 * n + 1, 10 * n + 2, 10 * n + 8, waits=10 * n) for n in range(5)]
+    verdicts = concurrency_verdicts(ledger_of(calls, CONFIGURATION), CONFIGURATION)
+    assert verdicts["applies"].to_list() == [False] * 4
+
+
+def test_a_start_at_the_end_of_another_call_joins_nothing(ledger_of: LedgerOf) -> None:
+    # Two clocks: the next call starts 5 ms before the end of the last one.
+    calls = [
+        call(n, n * 10 - 0.005, n * 10 + 2, n * 10 + 10, waits=0, visible_output_tokens=10)
+        for n in range(1, 9)
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    assert row_of(ledger)["joined_ratio"] == 0
+    assert concurrency_verdicts(ledger, CONFIGURATION)["applies"].to_list()[:2] == [True, True]
+
+
 def test_a_full_memory_is_a_matter_of_more_memory(ledger_of: LedgerOf) -> None:
     calls = [
         call(n, n * 10, n * 10 + 10, n * 10 + 10, waits=0, uncached_input_tokens=950)

@@ -105,6 +105,19 @@ def test_a_loop_that_serves_one_at_a_time_while_others_wait(ledger_of: Any) -> N
     assert line["evidence"] == "1.0 calls run at once while others wait (gpus)"
 
 
+def test_what_takes_calls_beside_others_or_makes_them_wait_alone_is_no_loop(ledger_of: Any) -> None:
+    one = Configuration(pools=(Pool(name="gpus", models=("m",), replicas=1),))
+    joined = [call(n, n * 8, queue_s=4, replica="r") for n in range(4)]
+    line = row(ledger_of(joined, one), 39, one)
+    assert line["applies"] == "no"
+    assert line["evidence"].endswith("; 75.0% of calls start while others decode (gpus)")
+    alone = [call(n, n * 20, queue_s=4, replica="r") for n in range(4)]
+    line = row(ledger_of(alone, one), 39, one)
+    assert (line["applies"], line["evidence"]) == (
+        "no", "0.0 calls run at once while others wait (gpus)",
+    )  # fmt: skip
+
+
 def test_without_a_queue_no_engine_is_too_plain(quiet: Any) -> None:
     line = row(quiet, 39)
     assert (line["applies"], line["evidence"]) == ("no", "no queue stands while calls run")
