@@ -25,7 +25,7 @@ from analysis.month_forecast import month_forecast
 from analysis.scan import Scan, scanned
 from analysis.selection import Filters, filter_text, selected
 from analysis.window import Window, instant_text
-from analysis.wording import counted
+from analysis.wording import counted, part_text
 from ingest.config import Budget, Configuration
 from ingest.ledger import Connection, Ledger
 
@@ -263,9 +263,10 @@ def _warning(spending: Spending | None, currency: str) -> str | None:
         return "the ledger does not reach this month"
     said = []
     if spending.unpriced_count:
+        calls, unpriced = spending.call_count, spending.unpriced_count
         said.append(
-            f"{spending.unpriced_count:,} of {counted(spending.call_count, 'call')} have no price, "
-            f"coverage {spending.coverage_ratio:.1%}: more is spent than this"
+            f"{unpriced:,} of {counted(calls, 'call')} have no price, "
+            f"coverage {part_text(calls - unpriced, calls)}: more is spent than this"
         )
     others = [other for other in spending.costs if other != currency]
     said += [

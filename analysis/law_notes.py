@@ -3,7 +3,6 @@
 Owns their words and when each is said. Refuses a figure that no line or charge stands for.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 
 import polars as pl
@@ -17,7 +16,7 @@ from analysis.money import money_text, total_of
 from analysis.selection import Filters, caller_values, read_cohorts
 from analysis.sql import question_named, run_question
 from analysis.window import Window, month_of
-from analysis.wording import counted
+from analysis.wording import counted, part_text
 from ingest.charging.rates import Rate
 from ingest.config import Configuration
 from ingest.ledger import Connection
@@ -139,10 +138,10 @@ def _coverage_notes(lines: Sequence[Line]) -> Iterator[str]:
     if not unpriced:
         yield f"coverage 100%: {counted(calls, 'call')}, all with a price"
         return
-    bill = " + ".join(f"{amount} + " for amount in _bills(lines))
+    bill = "".join(f"{amount} + " for amount in _bills(lines))
     yield (
         f"{bill}{counted(unpriced, 'unpriced call')}, coverage "
-        f"{_floored((calls - unpriced) / calls)}: {calls - unpriced:,} of {calls:,} have a price; "
+        f"{part_text(calls - unpriced, calls)}: {calls - unpriced:,} of {calls:,} have a price; "
         "`gpuledger check` says why"
     )
 
@@ -154,11 +153,6 @@ def _bills(lines: Sequence[Line]) -> Iterator[str]:
         bill = total_of(amounts)
         if bill is not None:
             yield money_text(bill, currency)
-
-
-def _floored(ratio: float) -> str:
-    """A share as a percentage that is never more than it is: what is not all is not 100%."""
-    return f"{math.floor(ratio * 1000) / 10:.1f}%"
 
 
 def _avoided_notes(lines: Sequence[Line]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import pytest
 from analysis.explain import explain
 from analysis.law import law
 from analysis.window import Window
+from analysis.wording import part_text
 from ingest.config import Configuration, ExchangeRate, TokenPrice
 from ingest.ledger import Ledger
 
@@ -102,3 +103,25 @@ def test_explain_shows_the_rates_of_both_months(ledger: Ledger) -> None:
     before, after = (Window.month(month, "UTC") for month in ("2026-10", "2026-11"))
     answer = explain(ledger, CONFIGURATION, before=before, after=after)
     assert conversions(answer.notes) == [f"before: {FIRST}", f"after: {SECOND}"]
+
+
+def test_what_is_priced_in_two_currencies_is_joined_by_one_plus(ledger_of: LedgerOf) -> None:
+    calls = [
+        call("1", NOVEMBER + S),
+        call("2", NOVEMBER + 2 * S, model="own"),
+        call("3", NOVEMBER + 3 * S, model="neither"),
+    ]
+    terms = Configuration(token_prices=CONFIGURATION.token_prices)
+    notes = law(ledger_of(calls, terms), terms).notes
+    assert (
+        "0.000110 EUR + 0.000110 USD + 1 unpriced call, coverage 66.7%: 2 of 3 have a price; "
+        "`gpuledger check` says why"
+    ) in notes
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [(20, 30, "66.7%"), (9_999, 10_000, "99.9%"), (1, 10_000, "0.1%"), (0, 5, "0.0%")],
+)
+def test_a_part_is_never_called_all_or_nothing(part: int, whole: int, said: str) -> None:
+    assert part_text(part, whole) == said
