@@ -17,7 +17,7 @@ from analysis.columns import nearest, parsed_filters
 from analysis.errors import WrongQuestionError
 from analysis.ttl import DEFAULT_TTL, parsed_ttl_ns
 from analysis.window import Window
-from gpuledger.asked import CACHES, GROUPED, LISTS, NAMES, POOLED, ROOMS, loaded
+from gpuledger.asked import CACHES, GROUPED, LISTS, NAMES, OPTIONS, POOLED, ROOMS, loaded, not_taken
 from gpuledger.asking import (
     by_option,
     print_answer,
@@ -85,6 +85,9 @@ def _prepared(name: str, configuration: Configuration, asked: Words) -> Prepared
         raise WrongQuestionError(
             elsewhere or f"there is no question {name!r}; {nearest(name, NAMES)}"
         )
+    for option in OPTIONS:
+        if _is_given(option) and (why := not_taken(name, option)):
+            raise WrongQuestionError(why)
     timezone = asked["timezone"] or configuration.timezone
     window = Window.parse(asked["since"], asked["until"], timezone)
     if name in OWN:
@@ -161,8 +164,12 @@ def _asked_budget(configuration: Configuration, _: Window, asked: Words) -> Prep
 
 def _given(option: str, asked: Words) -> Any:
     """What the command line gives for this option, nothing where it is a default."""
+    return asked[option] if _is_given(option) else ()
+
+
+def _is_given(option: str) -> bool:
     source = click.get_current_context().get_parameter_source(option)
-    return asked[option] if source is click.core.ParameterSource.COMMANDLINE else ()
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 OWN: Mapping[str, Callable[[Configuration, Window, Words], Prepared]] = {

@@ -1,6 +1,7 @@
 """Which questions can be asked by name, and where each is answered.
 
-Owns the list. Refuses to import an answer that is not asked: each is named as `module:function`.
+Owns the list, and which options each takes. Refuses to import an answer that is not asked: each is
+named as `module:function`.
 """
 
 import importlib
@@ -82,6 +83,35 @@ NAMES = (
     "semantic_cache",
     "volatile_prefixes",
 )
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "by": (*GROUPED, *POOLED, "engine", "idle", "semantic_cache", "volatile_prefixes"),
+    "order": ("calls",),
+    "limit": (*LISTS, "calls", "semantic_cache"),
+    "ttl": CACHES,
+    "capacity_tokens": ROOMS,
+    "policy": ("idle",),
+}
+"""The options that not every question takes, with the questions that do."""
+FEW_QUESTIONS = 3
+"""So many questions that take an option are named where another is asked with it."""
+
+
+def not_taken(question: str, option: str) -> str | None:
+    """Why `question` is wrongly asked with `option`, as Python spells it; None where it is not."""
+    if question in OPTIONS.get(option, NAMES):
+        return None
+    takers = OPTIONS[option]
+    fitting = f": it is for {', '.join(takers)}" if len(takers) <= FEW_QUESTIONS else ""
+    own = ", ".join(_spelled(one) for one, names in OPTIONS.items() if question in names)
+    return (
+        f"{question} takes no {_spelled(option)}{fitting}; besides --where and the window "
+        f"{question} takes {own or 'nothing'}"
+    )
+
+
+def _spelled(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
 
 def loaded(target: str) -> Any:
