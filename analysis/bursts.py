@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.capacity.verdicts import Verdict, verdict_frame
 from analysis.groups import groups_of
 from analysis.window import Window
@@ -40,7 +41,7 @@ def bursts(
     """
     columns = tuple(by) or ("pool",)
     groups = groups_of(ledger.connection, configuration, by=columns, window=window, where=where)
-    frame = groups.rows_of(ledger.connection, "bursts").sort(columns, nulls_last=True)
+    frame = groups.rows_of(ledger.connection, "bursts").sort(in_order(columns), nulls_last=True)
     return Answer(frame=frame, notes=tuple(_notes(frame, groups.window)), window=groups.window)
 
 

@@ -4,7 +4,7 @@ Owns local hours, days and months. A quarter-hour since 1970 lies wholly in one 
 zone in use, so no total is ever split below it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from analysis.window import QUARTER_NS, Window
 
 HOUR_FORMAT = "%Y-%m-%dT%H:00%:z"
+_PARSED_HOUR = "%Y-%m-%dT%H:%M%:z"
 
 
 def calendar_of(quarters: Sequence[int], timezone: str) -> pl.DataFrame:
@@ -36,9 +37,21 @@ def calendar_of(quarters: Sequence[int], timezone: str) -> pl.DataFrame:
 
 def numbered_times(quarters: Sequence[int], timezone: str, column: str) -> pl.DataFrame:
     """`quarters` with the hour, day or month of each, and its `time_number` in their order."""
+    (order,) = in_order([column])
     return calendar_of(quarters, timezone).select(
-        "quarter", column, time_number=pl.col(column).rank("dense").cast(pl.Int32)
+        "quarter", column, time_number=order.rank("dense").cast(pl.Int32)
     )
+
+
+def in_order(columns: Iterable[str]) -> list[pl.Expr]:
+    """What to sort by, so that `columns` are in order: hours by their instant, not by their text.
+
+    The hour that a clock shows twice has the larger offset first.
+    """
+    return [
+        pl.col(column).str.to_datetime(_PARSED_HOUR) if column == "hour" else pl.col(column)
+        for column in columns
+    ]
 
 
 def pieces_of(window: Window, column: str) -> list[tuple[Any, int, int]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.capacity.asked import lane_columns
 from analysis.capacity.lanes import Lanes, lanes_of
 from analysis.capacity.over_time import (
@@ -79,7 +80,7 @@ def concurrency(
         raise no_calls(ledger.connection, asked, selected({}))
     labels = _labels(lanes, pieces, columns)
     frame = _figures(found, labels, columns).select(*columns, *FIGURES)
-    frame = frame.sort(columns, nulls_last=True)
+    frame = frame.sort(in_order(columns), nulls_last=True)
     return Answer(frame=frame, notes=tuple(_notes(frame, lanes)), window=lanes.window)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.capacity.sizes import max_model_lens
 from analysis.capacity.verdicts import Verdict, verdict_frame
 from analysis.groups import groups_of
@@ -61,7 +62,9 @@ def context_limits(
     lengths = groups.rows_of(ledger.connection, "context_limits")
     limits = max_model_lens(ledger.connection, configuration)
     frame = _with_limits(_lengths(lengths, columns), lengths, columns, limits)
-    frame = frame.select(*columns, *FIGURES).sort([*columns, "limit_tokens"], nulls_last=True)
+    frame = frame.select(*columns, *FIGURES).sort(
+        in_order([*columns, "limit_tokens"]), nulls_last=True
+    )
     return Answer(
         frame=frame, notes=tuple(_notes(frame, columns, groups.window)), window=groups.window
     )

@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.errors import NoDataError
 from analysis.groups import Groups, groups_of
 from analysis.span_tree import UNSAID, Tree, Whole, tree_of
@@ -83,7 +84,7 @@ def critical_path(  # noqa: PLR0913 - a question is asked by keywords
         raise NoDataError(NO_TRACES)
     rows = groups.labelled(_sums(paths.roots))
     order = pl.col("part").cast(pl.Enum((TRACE, *PARTS)))
-    frame = rows.sort([*groups.columns, order], nulls_last=True)
+    frame = rows.sort([*in_order(groups.columns), order], nulls_last=True)
     return Answer(frame=frame, notes=_notes(groups.window, paths), window=groups.window)
 
 

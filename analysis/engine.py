@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.calendar import numbered_times
+from analysis.calendar import in_order, numbered_times
 from analysis.columns import TIME_COLUMNS, nearest
 from analysis.engine_notes import engine_notes
 from analysis.engine_units import Units, read_units
@@ -64,7 +64,7 @@ def engine(
         rows = rows.join(calendar.select("quarter", *times), on="quarter")
     frame = _figures(rows.drop("quarter").group_by("unit_number", *times).sum(), units)
     frame = frame.select(*ENGINE_FILTERS, *times, *FIGURES).sort(
-        *ENGINE_FILTERS, *times, nulls_last=True
+        *ENGINE_FILTERS, *in_order(times), nulls_last=True
     )
     for column, value in (where or {}).items():
         frame = frame.filter(pl.col(column).eq_missing(pl.lit(value, dtype=pl.String)))

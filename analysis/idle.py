@@ -5,7 +5,7 @@ share what a plan or a pool without calls costs: that stays a line of its own.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +51,11 @@ CLOCK: Mapping[str, Callable[[str], Any]] = {
     "month": lambda hour: hour[:7],
 }
 """Column of time to what it makes of an hour, as `2026-10-05T13:00+09:00`."""
+IN_ORDER: Mapping[str, Callable[[str], Any]] = {
+    "hour": datetime.fromisoformat,
+    "weekday": WEEKDAYS.index,
+}
+"""Column of time to what its values are sorted by, where that is not themselves."""
 IDLE_COLUMNS = ("pool", *CLOCK)
 TYPES: Mapping[str, Any] = {"hour_of_day": pl.Int64, "day": pl.Date}
 SECONDS = ("provisioned", "busy", "replayed", "idle")
@@ -178,7 +183,7 @@ def _frame(items: Iterable[IdleSums], by: Sequence[str], grain: Sequence[str]) -
 def _order(values: Sequence[Any], by: Sequence[str], items: Sequence[IdleSums]) -> tuple[Any, ...]:
     named = dict(zip(by, values, strict=False))
     times = [
-        WEEKDAYS.index(named[name]) if name == "weekday" else named[name]
+        IN_ORDER[name](named[name]) if name in IN_ORDER else named[name]
         for name in by
         if name in CLOCK
     ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.extent import extent_of
 from analysis.groups import groups_of
 from analysis.window import Window
@@ -46,7 +47,7 @@ def latency(  # noqa: PLR0913 - a question is asked by keywords
     measure = pl.col("measure").cast(pl.Enum(MEASURES))
     frame = (
         rows.with_columns(measure)
-        .sort([*groups.columns, "measure"], nulls_last=True)
+        .sort([*in_order(groups.columns), "measure"], nulls_last=True)
         .with_columns(pl.col("measure").cast(pl.String))
     )
     return Answer(frame=frame, notes=_notes(frame, groups.window, is_exact), window=groups.window)

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from analysis.calendar import in_order
 from analysis.columns import TIME_COLUMNS
 from analysis.group_sums import GroupKey
 from analysis.letters import PICOSECONDS_PER_S, Sums, letters_of
@@ -141,7 +142,9 @@ def lines_frame(lines: Sequence[Line], by: Sequence[str]) -> pl.DataFrame:
     ties = [column for column in ("line", *by, "basis", "pool", "currency") if column not in times]
     order = list(dict.fromkeys([*times, "cost", "gpu_seconds", "N", *ties]))
     return frame.sort(
-        order, descending=[c in {"cost", "gpu_seconds", "N"} for c in order], nulls_last=True
+        in_order(order),
+        descending=[c in {"cost", "gpu_seconds", "N"} for c in order],
+        nulls_last=True,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.calendar import numbered_times
+from analysis.calendar import in_order, numbered_times
 from analysis.capacity.asked import lane_columns
 from analysis.capacity.verdicts import Verdict, verdict_frame
 from analysis.columns import TIME_COLUMNS
@@ -144,7 +144,7 @@ def _figures(
     return (
         frame.with_columns(preemption_ratio=ratio)
         .select(*columns, *FIGURES)
-        .sort(columns, nulls_last=True)
+        .sort(in_order(columns), nulls_last=True)
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.errors import NoDataError
 from analysis.extent import no_calls
 from analysis.groups import Groups, groups_of
@@ -66,7 +67,7 @@ def prefix_cache(  # noqa: PLR0913 - a question is asked by keywords
     frame = (
         groups.labelled(rows.filter((pl.col("known_count") > 0) | is_whole))
         .select(*groups.columns, *_CACHE, pl.exclude(*groups.columns, *_CACHE))
-        .sort([*groups.columns, *_CACHE], nulls_last=True)
+        .sort([*in_order(groups.columns), *_CACHE], nulls_last=True)
     )
     return Answer(frame=frame, notes=_notes(groups.window, prompts, frame), window=groups.window)
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.facts import Facts
 from analysis.groups import Groups, groups_of
 from analysis.prefix.engines import capacities
@@ -68,7 +69,7 @@ def prefix_loss(  # noqa: PLR0913 - a question is asked by keywords
     keys, rows = _keyed(orders)
     frame = groups.labelled(_rows(connection, groups, rows, found[orders.is_asked], keys))
     frame = frame.sort(
-        [*groups.columns, pl.col("cause").replace_strict(_PLACES, return_dtype=pl.Int64)],
+        [*in_order(groups.columns), pl.col("cause").replace_strict(_PLACES, return_dtype=pl.Int64)],
         nulls_last=True,
     )
     notes = tuple(_notes(groups.window, orders, sizes))

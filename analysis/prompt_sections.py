@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.errors import NoDataError
 from analysis.groups import groups_of
 from analysis.window import Window
@@ -57,7 +58,7 @@ def prompt_sections(
     frame = (
         rows.filter(pl.col("known_count") > 0)
         .with_columns(place=pl.col("section").replace_strict(order, return_dtype=pl.Int64))
-        .sort(*groups.columns, "place", nulls_last=True, maintain_order=True)
+        .sort(*in_order(groups.columns), "place", nulls_last=True, maintain_order=True)
         .drop("place", "unseen_count")
     )
     notes = tuple(_notes(groups.window, rows.filter(pl.col("section") == OTHER)))

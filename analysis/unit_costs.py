@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from analysis.answer import Answer
+from analysis.calendar import in_order
 from analysis.columns import TIME_COLUMNS
 from analysis.errors import NoDataError
 from analysis.groups import groups_of
@@ -190,7 +191,7 @@ def _frame(rows: Sequence[Mapping[str, Any]], by: Mapping[str, Any]) -> pl.DataF
     times = [column for column in by if column in TIME_COLUMNS]
     order = [*times, "cost", "gpu_seconds", "call_count", *(c for c in by if c not in times)]
     most = ("cost", "gpu_seconds", "call_count")
-    return frame.sort(order, descending=[name in most for name in order], nulls_last=True)
+    return frame.sort(in_order(order), descending=[name in most for name in order], nulls_last=True)
 
 
 def _notes(counts: pl.DataFrame, frame: pl.DataFrame) -> Iterator[str]:
