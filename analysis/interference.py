@@ -2,8 +2,9 @@
 
 Owns the estimate. While another call is in prefill a call decodes at `1 - slower` of its pace, so
 its tokens a second are a line in the share of its time that has a prefill beside it. How many
-others decode, and how many tokens all of them hold, are held fixed: a larger batch and longer
-contexts slow decode by themselves. Refuses calls whose first token was not observed.
+others decode, and how many tokens they hold, are held fixed: a larger batch and longer contexts
+slow decode by themselves. Refuses calls whose first token was not observed, loads that do not vary
+apart, and an effect that calls with much prefill beside them do not show next to those with little.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from analysis.capacity.asked import lane_columns
 from analysis.capacity.beside import paces_by_lane
 from analysis.capacity.lanes import Lanes, lanes_of
 from analysis.capacity.pieces import pieces_of_pools
-from analysis.capacity.robust import robust_line
+from analysis.capacity.robust import Floats, robust_line
 from analysis.capacity.verdicts import Verdict, verdict_frame
 from analysis.columns import TIME_COLUMNS
 from analysis.errors import NoDataError, WrongQuestionError
@@ -37,7 +38,29 @@ NO_TIMINGS = (
     "when calls got their first token, on which replica, and how many tokens they wrote: engine "
     "timings needed (vLLM's --otlp-traces-endpoint), or streams of clients that name the replica"
 )
+LEAST_PATTERNS = 12
+"""Of fewer combinations of prefill and batch beside a call the line goes through each by itself."""
+PATTERN_STEP = (0.005, 0.05)
+"""Shares of prefill, and others in decode, that differ by less are one combination."""
+MOST_SHARED = 0.99
+"""Where the other loads tell so much of the variance of the prefill beside, nobody knows which of
+them slows."""
+SEEN_RATIO = 0.1
+"""Of what the line expects between the quarters of calls so much has to be seen between them."""
+LEAST_SEEN_RATIO = 0.001
+
+ALIKE = (
+    "calls with more different loads beside them: here prefill beside a decode and the size of the "
+    "batch go together, or come in a few combinations"
+)
+NOT_SEEN = (
+    "a comparison that agrees with the line: the calls with most prefill beside them are not "
+    "slower than those with least"
+)
 TOO_FEW = "more calls that decode beside a prefill, over at least five quarter-hours"
+
+NEEDS: Mapping[str | None, str] = {None: TOO_FEW, "alike": ALIKE, "not seen": NOT_SEEN}
+"""By doubt: what it takes to say how much slower calls decode."""
 
 SCHEMA: Mapping[str, Any] = {
     "measured_count": pl.Int64,
@@ -53,6 +76,7 @@ SCHEMA: Mapping[str, Any] = {
     "slower_low_ratio": pl.Float64,
     "slower_high_ratio": pl.Float64,
     "lost_decode_ratio": pl.Float64,
+    "doubt": pl.String,
 }
 
 
@@ -147,6 +171,8 @@ def _effect(group: _Measured) -> dict[str, Any]:
     loads = loads - [0.0, decoding, float(np.average(loads[:, 2], weights=kept["decode_s"]))]
     if kept.height < LEAST_CALLS or float(np.ptp(loads[:, 0])) == 0:
         return figures
+    if _is_alike(loads):
+        return figures | {"doubt": "alike"}
     line = robust_line(
         np.column_stack((np.ones(kept.height), loads)),
         kept["tokens_per_s"].to_numpy(),
@@ -158,12 +184,38 @@ def _effect(group: _Measured) -> dict[str, Any]:
         return figures
     half = line.half_width(1)
     slower = -change / alone
+    if half is not None and slower - half / alone > 0 and not _is_seen(figures, slower):
+        return figures | {"doubt": "not seen"}
     return figures | {
         "slower_ratio": slower,
         "slower_low_ratio": None if half is None else slower - half / alone,
         "slower_high_ratio": None if half is None else slower + half / alone,
         "lost_decode_ratio": slower * mean_share,
     }
+
+
+def _is_alike(loads: Floats) -> bool:
+    """Whether the prefill beside calls does not vary apart from the other loads."""
+    steps = np.rint(loads[:, :2] / PATTERN_STEP)
+    if len(np.unique(steps, axis=0)) < LEAST_PATTERNS:
+        return True
+    apart = loads - loads.mean(axis=0)
+    apart /= np.where(apart.std(axis=0) > 0, apart.std(axis=0), 1)
+    others, prefill = apart[:, 1:], apart[:, 0]
+    rest = prefill - others @ np.linalg.lstsq(others, prefill, rcond=None)[0]
+    return bool(rest.var() < (1 - MOST_SHARED) * prefill.var())
+
+
+def _is_seen(figures: Mapping[str, Any], slower: float) -> bool:
+    """Whether the quarter of calls with most prefill beside is slower than that with least.
+
+    It has to be by a part of what `slower` expects between them; an effect too small to be seen
+    there is none to doubt.
+    """
+    between = figures["loaded_prefill_ratio"] - figures["quiet_prefill_ratio"]
+    expected = slower * between
+    lost = 1 - figures["quiet_tpot_p50_s"] / figures["loaded_tpot_p50_s"]
+    return bool(expected < LEAST_SEEN_RATIO or lost > SEEN_RATIO * expected)
 
 
 def _quarters(calls: pl.DataFrame) -> dict[str, float | None]:
@@ -188,9 +240,11 @@ def _notes(frame: pl.DataFrame, lanes: Lanes) -> Iterator[str]:
         yield f"{', '.join(silent)}: not told {NO_TIMINGS}"
     if unmeasured := int(frame["unmeasured_count"].sum()):
         yield f"without a pace of their own, hence not measured: {counted(unmeasured, 'call')}"
-    few = frame.filter((pl.col("measured_count") > 0) & pl.col("slower_low_ratio").is_null())
-    if not few.is_empty():
-        yield f"{', '.join(few['pool'].unique().sort())}: an interval needs {TOO_FEW}"
+    open_ones = frame.filter((pl.col("measured_count") > 0) & pl.col("slower_low_ratio").is_null())
+    for doubt, needs in NEEDS.items():
+        pools = open_ones.filter(pl.col("doubt").eq_missing(doubt))["pool"].unique().sort()
+        if not pools.is_empty():
+            yield f"{', '.join(pools)}: an interval needs {needs}"
 
 
 def _verdict(row: Mapping[str, Any], lever: int) -> Verdict:
@@ -199,10 +253,22 @@ def _verdict(row: Mapping[str, Any], lever: int) -> Verdict:
         return Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=NO_TIMINGS)
     low, lost = row["slower_low_ratio"], row["lost_decode_ratio"]
     if low is None or lost is None:
-        if row["prefill_beside_ratio"] == 0:
-            text = f"no prefill runs beside the decode of {row['measured_count']:,} calls"
+        if (beside := row["prefill_beside_ratio"]) < LEAST_LOST_RATIO:
+            # A decode can do no worse than stand still.
+            text = f"the decode of {counted(row['measured_count'], 'call')}"
+            text = (
+                f"a prefill runs beside {text} in {beside:.2%} of its time, and no more can be lost"
+                if beside
+                else f"no prefill runs beside {text}"
+            )
             return Verdict(lever=lever, pool=pool, applies=False, evidence=text)
-        return Verdict(lever=lever, pool=pool, applies=None, evidence=None, missing=TOO_FEW)
+        return Verdict(
+            lever=lever,
+            pool=pool,
+            applies=None,
+            evidence=_compared(row),
+            missing=NEEDS[row["doubt"]],
+        )
     text = (
         f"decode is {row['slower_ratio']:.0%} slower (95 %: {low:.0%} to "
         f"{row['slower_high_ratio']:.0%}) while another call is in prefill, which is so in "
@@ -211,3 +277,14 @@ def _verdict(row: Mapping[str, Any], lever: int) -> Verdict:
     )
     applies = low > 0 and lost >= LEAST_LOST_RATIO
     return Verdict(lever=lever, pool=pool, applies=applies, evidence=text)
+
+
+def _compared(row: Mapping[str, Any]) -> str | None:
+    """The pace of the calls with most and with least prefill beside them; None for few calls."""
+    if row["doubt"] is None:
+        return None
+    return (
+        f"TPOT is {row['loaded_tpot_p50_s']:.4g} s where {row['loaded_prefill_ratio']:.1%} of "
+        f"decode time have a prefill beside, {row['quiet_tpot_p50_s']:.4g} s where "
+        f"{row['quiet_prefill_ratio']:.1%} have"
+    )

@@ -45,7 +45,7 @@ class Paces:
     """Of each measured call: its pace in tokens a second, and what was beside its decode.
 
     `prefill_share` is of its seconds, 0 to 1; `decoding` the mean number of other decodes,
-    `context_tokens` what all calls of the replica hold meanwhile;
+    `context_tokens` what the other calls of the replica hold meanwhile;
     `quarter` the quarter-hour since 1970 of its first token.
     """
 
@@ -91,7 +91,9 @@ def paces_of(calls: Phases, since: int, until: int) -> Paces:
         decode_s=whole_s,
         prefill_share=((prefill[2] - prefill[1])[kept] / seconds[kept]).clip(0, 1),
         decoding=((decode[2] - decode[1])[kept] / seconds[kept] - 1).clip(0),
-        context_tokens=((held[2] - held[1])[kept] / seconds[kept]).clip(0),
+        context_tokens=(
+            (held[2] - held[1])[kept] / seconds[kept] - calls.context_tokens[kept]
+        ).clip(0),
         quarter=calls.first_token_at[kept] // QUARTER_NS,
     )
 

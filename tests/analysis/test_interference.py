@@ -10,7 +10,12 @@ import pytest
 from analysis.capacity.beside import Phases, paces_of
 from analysis.capacity.robust import robust_line
 from analysis.errors import NoDataError, WrongQuestionError
-from analysis.interference import interference, interference_verdicts
+from analysis.interference import (
+    _is_alike,
+    _is_seen,
+    interference,
+    interference_verdicts,
+)
 from ingest.config import Configuration, Pool
 from ingest.ledger import Ledger
 
@@ -97,6 +102,49 @@ def test_paces_that_differ_by_themselves_are_no_interference(ledger_of: LedgerOf
     assert interference_verdicts(ledger, CONFIGURATION)["applies"].to_list() == [False, False]
 
 
+def test_a_beat_that_shows_no_slower_calls_has_no_interval(ledger_of: LedgerOf) -> None:
+    # Every 40 s three calls 3 s apart, 11.5 s of decode each, whoever is in prefill beside.
+    calls = served(0, count=540)
+    for number, one in enumerate(calls):
+        begin = MIDNIGHT + (number // 3 * 40 + number % 3 * 3) * S
+        for name, after in (("arrived_at", 0), ("started_at", 0.25), ("first_token_at", 0.5),
+                            ("ended_at", 12)):  # fmt: skip
+            one[name] = begin + round(after * S)
+        one["uncached_input_tokens"] = 300 + number % 7
+        one["visible_output_tokens"] = 200 + number % 11
+    ledger = ledger_of(calls, CONFIGURATION)
+    answer = interference(ledger, CONFIGURATION)
+    row = answer.frame.row(0, named=True)
+    assert row["loaded_tpot_p50_s"] == pytest.approx(row["quiet_tpot_p50_s"], rel=0.005)
+    assert [row[f"slower_{name}ratio"] for name in ("", "low_", "high_")] == [None] * 3
+    assert any("come in a few combinations" in note for note in answer.notes)
+    verdicts = interference_verdicts(ledger, CONFIGURATION)
+    assert verdicts["applies"].to_list() == [None, None]
+    assert verdicts["evidence"][0].startswith("TPOT is 0.05")
+
+
+def test_an_effect_that_no_comparison_shows_is_not_claimed() -> None:
+    seen: dict[str, Any] = {
+        "quiet_prefill_ratio": 0.0,
+        "loaded_prefill_ratio": 0.2,
+        "quiet_tpot_p50_s": 0.050,
+        "loaded_tpot_p50_s": 0.055,
+    }
+    assert _is_seen(seen, 0.5)
+    assert not _is_seen(seen | {"loaded_tpot_p50_s": 0.050}, 0.5)
+    assert not _is_seen(seen | {"loaded_tpot_p50_s": 0.045}, 0.5)
+    # Two thousandths of the pace at most: too little to be seen so.
+    assert _is_seen(seen | {"loaded_tpot_p50_s": 0.050}, 0.004)
+
+
+def test_loads_that_go_together_tell_nothing_of_one_of_them() -> None:
+    random = np.random.default_rng(11)
+    prefill, batch, context = random.uniform(size=(3, 500))
+    assert not _is_alike(np.column_stack((prefill, batch, context)))
+    together = 3 * prefill + 2 * context + 0.01 * batch
+    assert _is_alike(np.column_stack((prefill, together, context)))
+
+
 def test_without_engine_timings_it_says_what_is_needed(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(served(0, count=5, timing_source="span", first_token_at=None), CONFIGURATION)
     with pytest.raises(NoDataError, match="engine timings needed"):
@@ -131,6 +179,22 @@ def test_decodes_without_a_prefill_beside_them_are_not_slowed(ledger_of: LedgerO
     assert "no prefill runs beside the decode of 3 calls" in verdicts["evidence"][0]
 
 
+def test_no_more_is_lost_than_has_a_prefill_beside(ledger_of: LedgerOf) -> None:
+    # Two calls beside each other, whose prefill is half a second of a hundred.
+    calls = served(0, count=110)
+    for number, one in enumerate(calls):
+        begin = number // 2 * 200 + number % 2 * 10
+        for name, after in (("arrived_at", 0), ("started_at", 0), ("first_token_at", 0.5),
+                            ("ended_at", 100)):  # fmt: skip
+            one[name] = MIDNIGHT + round((begin + after) * S)
+    verdicts = interference_verdicts(ledger_of(calls, CONFIGURATION), CONFIGURATION)
+    assert verdicts["applies"].to_list() == [False, False]
+    assert verdicts["evidence"][0] == (
+        "a prefill runs beside the decode of 110 calls in 0.25% of its time, and no more can be "
+        "lost"
+    )
+
+
 def test_it_is_not_asked_by_hour(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(served(0, count=5), CONFIGURATION)
     with pytest.raises(WrongQuestionError, match="by pool and replica"):
@@ -150,7 +214,7 @@ def test_what_is_beside_a_decode_is_a_share_of_its_time() -> None:
     assert found["tokens_per_s"] == 5
     assert found["prefill_share"] == pytest.approx(8 / 20)
     assert found["decoding"] == pytest.approx(10 / 20)
-    assert found["context_tokens"] == pytest.approx(50 + 100 * 15 / 20)
+    assert found["context_tokens"] == pytest.approx(100 * 15 / 20)
 
 
 def test_a_line_is_not_drawn_by_a_few_points_far_off() -> None:
