@@ -68,7 +68,7 @@ def chains(
         "saved_gpu_seconds", "saved_tokens", *groups.columns, "evidence",
         descending=[True, True, *[False] * (len(groups.columns) + 1)], nulls_last=True,
     )  # fmt: skip
-    notes = _notes(groups.window, frame, int(traced["untraced_count"].sum()))
+    notes = _notes(groups.window, frame, traced)
     return Answer(frame=frame, notes=notes, window=groups.window)
 
 
@@ -177,7 +177,7 @@ def _worth(connection: Connection, groups: Groups, keyed: pl.DataFrame) -> pl.Da
     )
 
 
-def _notes(window: Window, frame: pl.DataFrame, untraced: int) -> tuple[str, ...]:
+def _notes(window: Window, frame: pl.DataFrame, extent: pl.DataFrame) -> tuple[str, ...]:
     notes = [f"window: {window.text()}"]
     proven = frame.filter(pl.col("evidence") == PROOF)
     if proven.is_empty():
@@ -188,7 +188,12 @@ def _notes(window: Window, frame: pl.DataFrame, untraced: int) -> tuple[str, ...
         notes += [f"{calls} could be a part of the call right before: {spent}", MERGE_NOTE]
     if proven.height < frame.height:
         notes.append(SIGN_NOTE)
-    if untraced:
+    if unhashed := int(extent["unhashed_count"].sum()):
+        notes.append(
+            f"not compared but by length: {counted(unhashed, 'call')} without prefix hashes; "
+            f"{HOW_TO_KNOW['calls']}"
+        )
+    if untraced := int(extent["untraced_count"].sum()):
         notes.append(
             f"not looked at, for they are in no trace: {counted(untraced, 'call')}; send the "
             "traces of the application"

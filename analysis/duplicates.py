@@ -48,9 +48,9 @@ def duplicates(
     answer.
     """
     marked = duplicate_calls(ledger.connection, window, where, ttl_ns)
-    return _answer(
-        ledger, marked, window, limit, f"within {ttl_text(ttl_ns)} of an answer to the same"
-    )
+    known = known_hashes(ledger.connection, window, where)["calls"].notes()
+    when = f"within {ttl_text(ttl_ns)} of an answer to the same"
+    return _answer(ledger, marked, window, limit, when=when, told=known)
 
 
 def in_flight(
@@ -66,7 +66,9 @@ def in_flight(
     answer.
     """
     marked = waiting_calls(ledger.connection, window, where)
-    return _answer(ledger, marked, window, limit, "while the same was in flight")
+    known = known_hashes(ledger.connection, window, where)["calls"].notes()
+    when = "while the same was in flight"
+    return _answer(ledger, marked, window, limit, when=when, told=known)
 
 
 def duplicate_calls(
@@ -145,15 +147,20 @@ def _marked(calls: pl.DataFrame, *, opens_at: Whole, closes_at: Whole) -> pl.Dat
     return marked.join(groups, on="group_no", how="semi", maintain_order="left")
 
 
-def _answer(
-    ledger: Ledger, marked: pl.DataFrame, window: Window, limit: int | None, when: str
+def _answer(  # noqa: PLR0913 - each is of one question
+    ledger: Ledger,
+    marked: pl.DataFrame,
+    window: Window,
+    limit: int | None,
+    *,
+    when: str,
+    told: tuple[str, ...],
 ) -> Answer:
     groups = _groups(ledger.connection, marked)
     cut = groups if limit is None else groups.head(limit)
     labelled = cut.join(_labels(ledger.connection, cut), on="first_call_no", how="left")
     frame = shown(labelled.select(*LABELS, *FIGURES), None, window, INSTANTS)
-    known = known_hashes(ledger.connection, window)["calls"]
-    notes = (*_found_notes(groups, limit, when), *known.notes("prompt"))
+    notes = (*_found_notes(groups, limit, when), *told)
     return Answer(frame=frame, notes=notes, window=window)
 
 

@@ -149,7 +149,9 @@ def _notes(window: Window, frame: pl.DataFrame) -> tuple[str, ...]:
         spent = spent_text(few, "covered_gpu_seconds", "covered_cost")
         notes += [f"{counted(few.height, 'group')} with few outputs: {spent}", BOUND_NOTE]
     if untold := int(frame["untold_count"].sum()):
-        notes.append(f"not compared: {counted(untold, 'answer')} without a hash")
+        notes.append(
+            f"not compared: {counted(untold, 'answer')} without a hash; {HOW_TO_KNOW['answers']}"
+        )
     if frame["is_few"].null_count():
         notes.append(
             f"is_few is not known where prompts or answers are not told: {HOW_TO_KNOW['calls']}"

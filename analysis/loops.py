@@ -10,7 +10,14 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.claims import whole_calls
-from analysis.repetition import cut_notes, known_hashes, known_values, shown, spent_text
+from analysis.repetition import (
+    cut_notes,
+    known_hashes,
+    known_values,
+    not_compared,
+    shown,
+    spent_text,
+)
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from analysis.wording import counted
@@ -39,7 +46,7 @@ def loops(
     docs/metrics/loops.md. An empty answer is an answer; its notes say what could not be compared.
     """
     found = found_loops(ledger, window, where).drop("call_nos")
-    known = known_hashes(ledger.connection, window)
+    known = known_hashes(ledger.connection, window, where)
     notes = ["no loop was found"]
     if not found.is_empty():
         spent = spent_text(found, "gpu_seconds", "cost")
@@ -51,9 +58,9 @@ def loops(
             f"{counted(blind, 'repeat')} without a known result: taken for the same, for the "
             "arguments are"
         )
-    if not known["tool runs"].row_count:
+    if not known["tool runs"].row_count and known["answers"].told_count:
         notes.append("the window has no spans of tools: only repeated answers can be seen")
-    notes += known["tool runs"].notes("arguments")
+    notes += not_compared(known, "tool runs", "answers")
     return Answer(frame=shown(found, limit, window, INSTANTS), notes=tuple(notes), window=window)
 
 

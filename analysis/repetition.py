@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis.errors import WrongQuestionError
 from analysis.instants import with_instant_texts
+from analysis.selection import Filters, caller_values, read_cohorts, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.ledger import Connection
@@ -18,8 +19,13 @@ from ingest.ledger import Connection
 REPEATED_CALLS = "repeated_calls"
 """The table that `repeated_costs` reads."""
 
+SEND_PROMPTS = 'send prompts (gen_ai.input.messages) and set content to "hash" or "full"'
 HOW_TO_KNOW: Mapping[str, str] = {
-    "calls": 'send prompts (gen_ai.input.messages) and set content to "hash" or "full"',
+    "calls": SEND_PROMPTS,
+    "answers": 'send answers (gen_ai.output.messages) and set content to "hash" or "full"',
+    "truncated answers": SEND_PROMPTS,
+    "failed calls": SEND_PROMPTS,
+    "embeddings": SEND_PROMPTS,
     "tool runs": (
         "send gen_ai.tool.call.arguments and gen_ai.tool.call.result on the spans of tools and "
         'set content to "hash" or "full"'
@@ -31,31 +37,59 @@ HOW_TO_KNOW: Mapping[str, str] = {
 }
 """What there is to do about rows that nothing can be compared with, by their kind."""
 
+COMPARED: Mapping[str, str] = {
+    "calls": "prompt",
+    "answers": "text",
+    "truncated answers": "prompt",
+    "failed calls": "prompt",
+    "embeddings": "text",
+    "tool runs": "arguments",
+    "retrievals": "query",
+}
+"""What is compared of rows, by their kind."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Of the rows of a kind: how many there are, tell what was asked, and tell what came back."""
+    """Of the rows of a kind: how many there are, and how many tell what is compared of them."""
 
     kind: str
     row_count: int
-    asked_count: int
-    answered_count: int
+    told_count: int
 
-    def notes(self, asked: str) -> tuple[str, ...]:
-        """That some rows do not tell what was `asked`, and what to do; nothing where all do."""
-        missing = self.row_count - self.asked_count
+    def notes(self) -> tuple[str, ...]:
+        """That some rows do not tell what is compared, and what to do; nothing where all do."""
+        missing = self.row_count - self.told_count
         if not missing:
             return ()
         rows = f"{missing:,} of {self.row_count:,} {self.kind}"
-        return (f"not compared: {rows} tell no {asked}; {HOW_TO_KNOW[self.kind]}",)
+        how = HOW_TO_KNOW[self.kind]
+        return (f"not compared: {rows} tell no {COMPARED[self.kind]}; {how}",)
 
 
-def known_hashes(connection: Connection, window: Window) -> Mapping[str, Known]:
-    """What can be compared in `window`, by kind: "calls", "tool runs", "retrievals"."""
+def known_hashes(
+    connection: Connection, window: Window, where: Filters | None
+) -> Mapping[str, Known]:
+    """What of the calls selected can be compared, by the kinds of `COMPARED`.
+
+    Where `where` filters, runs of tools and retrievals are those in the traces of these calls.
+    """
+    filters = selected(where)
     rows = run_question(
-        connection, question_named("known_hashes"), since=window.since, until=window.until
+        connection,
+        question_named("known_hashes"),
+        cohort_ids=read_cohorts(connection, filters)["cohort_id"].to_list(),
+        since=window.since,
+        until=window.until,
+        any_trace=filters == selected(None),
+        **caller_values(filters),
     )
     return {row["kind"]: Known(**row) for row in rows.to_dicts()}
+
+
+def not_compared(known: Mapping[str, Known], *kinds: str) -> tuple[str, ...]:
+    """What of these kinds does not tell what is compared, and what to do; nothing where all do."""
+    return tuple(note for kind in kinds for note in known[kind].notes())
 
 
 def repeated_costs(connection: Connection, marked: pl.DataFrame) -> pl.DataFrame:

@@ -82,4 +82,4 @@ def _notes(
         yield f"without a price: {counted(unpriced, 'hit')}"
     if hit_count + apart_count:
         yield TOLD_NOTE
-    yield from known_hashes(connection, groups.asked)["calls"].notes("prompt")
+    yield from known_hashes(connection, groups.asked, groups.filters)["calls"].notes()

@@ -10,7 +10,14 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.claims import whole_calls
 from analysis.operations import OPERATION_FILTERS
-from analysis.repetition import cut_notes, known_values, shown, spent_text
+from analysis.repetition import (
+    cut_notes,
+    known_hashes,
+    known_values,
+    not_compared,
+    shown,
+    spent_text,
+)
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from analysis.wording import counted
@@ -31,18 +38,22 @@ def retries(
     GPU-seconds and cost are of the attempts that were made again, whoever read them. Columns:
     docs/metrics/retries.md. An empty answer is an answer: nothing was tried again.
     """
-    found = retried_attempts(ledger, window, where).drop("call_nos")
+    attempts = retried_attempts(ledger, window, where)
+    found = attempts.drop("call_nos", "first_count", "first_gpu_seconds")
     if found.is_empty():
         notes = ["no attempt was made again"]
     else:
-        attempts = counted(int(found["attempt_count"].sum()), "attempt")
+        in_vain = counted(int(found["attempt_count"].sum()), "attempt")
         spent = spent_text(found, "gpu_seconds", "cost")
-        notes = [f"{attempts} in vain: {spent}", *cut_notes(found, limit)]
+        notes = [f"{in_vain} in vain: {spent}", *cut_notes(found, limit)]
     unpriced = int(found["unpriced_count"].sum())
     if unpriced:
         notes.append(f"without a price: {counted(unpriced, 'attempt')}")
     if "truncation" in found["reason"].to_list():
         notes.append(TRUNCATION_NOTE)
+    notes += first_attempts_notes(attempts)
+    known = known_hashes(ledger.connection, window, where)
+    notes += not_compared(known, "failed calls", "truncated answers")
     return Answer(frame=shown(found, limit, window, ()), notes=tuple(notes), window=window)
 
 
@@ -54,6 +65,22 @@ def retries_claims(
     An upper bound: some first attempt has to fail before it is known that it does.
     """
     return whole_calls(retried_attempts(ledger, window, where)["call_nos"].explode())
+
+
+def first_attempts_notes(attempts: pl.DataFrame) -> tuple[str, ...]:
+    """How much no cap avoids of `retried_attempts`; nothing where that is none."""
+    count = int(attempts["first_count"].sum())
+    if not count:
+        return ()
+    were = (
+        "is the first attempt of an operation" if count == 1 else "are first attempts of operations"
+    )
+    spent = attempts["first_gpu_seconds"].sum()
+    note = (
+        f"at most: {count:,} of these, {spent:,.3f} GPU-seconds, {were} that "
+        "recovered, which no cap avoids"
+    )
+    return (note,)
 
 
 def retried_attempts(

@@ -22,6 +22,7 @@ from analysis.answer import Answer
 from analysis.errors import NoDataError
 from analysis.facts import Facts
 from analysis.groups import groups_of
+from analysis.repetition import known_hashes, not_compared
 from analysis.span_tree import UNSAID, tree_of
 from analysis.trace_spans import (
     MODEL,
@@ -52,6 +53,8 @@ FACTS = Facts(
 )
 
 KINDS = {MODEL: "model", TOOL: "tool", RETRIEVAL: "retrieval"}
+STEPS = ("calls", "tool runs", "retrievals")
+"""Rows of which hashes may tell that they are siblings."""
 ROOM, SIGN = "no room", "hashes"
 """Evidence that is of all of a group, and that is a sign and no proof."""
 
@@ -96,9 +99,9 @@ def siblings(  # noqa: PLR0913 - a question is asked by keywords
         "gained_s", *groups.columns, "kind", "evidence",
         descending=[True, *[False] * (len(groups.columns) + 2)], nulls_last=True,
     )  # fmt: skip
-    return Answer(
-        frame=frame, notes=_notes(groups.window, frame, trace_count), window=groups.window
-    )
+    known = known_hashes(ledger.connection, groups.asked, groups.filters)
+    notes = (*_notes(groups.window, frame, trace_count), *not_compared(known, *STEPS))
+    return Answer(frame=frame, notes=notes, window=groups.window)
 
 
 def _of_part(part: TracePart) -> pl.DataFrame:

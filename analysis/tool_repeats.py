@@ -10,7 +10,7 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.errors import WrongQuestionError
-from analysis.repetition import cut_notes, known_hashes, repeated_costs, shown, spent_text
+from analysis.repetition import Known, cut_notes, repeated_costs, shown, spent_text
 from analysis.reuse import NO_SOURCE, Requests, Whole, sources
 from analysis.sql import question_named, run_question
 from analysis.ttl import DEFAULT_TTL_NS, ttl_text
@@ -18,7 +18,8 @@ from analysis.window import Window
 from analysis.wording import counted
 from ingest.ledger import Connection, Ledger
 
-KINDS = ("tool", "retrieval", "embedding")
+ROWS = {"tool": "tool runs", "retrieval": "retrievals", "embedding": "embeddings"}
+KINDS = tuple(ROWS)
 TOOL_FILTERS = ("kind", "name")
 """What the list may be filtered by."""
 
@@ -63,13 +64,11 @@ def tool_repeats(
         "saved_s", "repeat_count", "kind", "name",
         descending=[True, True, False, False], nulls_last=True,
     )  # fmt: skip
-    known = known_hashes(connection, window)
     return Answer(
         frame=shown(found.select(FIGURES), limit, window, ()),
         notes=(
             *_found_notes(found, limit, ttl_ns),
-            *known["tool runs"].notes("arguments"),
-            *known["retrievals"].notes("query"),
+            *_untold_notes(totals),
         ),
         window=window,
     )
@@ -146,6 +145,20 @@ def _costs(connection: Connection, runs: pl.DataFrame) -> pl.DataFrame:
         saved_gpu_seconds="duplicate_gpu_seconds",
         saved_cost="duplicate_cost",
     )  # fmt: skip
+
+
+def _untold_notes(totals: pl.DataFrame) -> tuple[str, ...]:
+    """What of the runs looked at does not tell what it was asked, by kind."""
+    counts = totals.group_by("kind").agg(pl.col("run_count", "asked_count").sum())
+    by_kind = {kind: (runs, told) for kind, runs, told in counts.iter_rows()}
+    return tuple(
+        note
+        for kind, rows in ROWS.items()
+        if kind in by_kind
+        for note in Known(
+            kind=rows, row_count=by_kind[kind][0], told_count=by_kind[kind][1]
+        ).notes()
+    )
 
 
 def _found_notes(found: pl.DataFrame, limit: int | None, ttl_ns: int) -> tuple[str, ...]:

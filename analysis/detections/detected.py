@@ -82,8 +82,8 @@ class Asked:
 
     @cached_property
     def hashes(self) -> dict[str, Known]:
-        """How many calls, tool runs and retrievals can be compared, by kind."""
-        return dict(known_hashes(self.connection, self.window))
+        """How many of the calls and of the runs of their traces can be compared, by kind."""
+        return dict(known_hashes(self.connection, self.window, self.where))
 
     @cached_property
     def told(self) -> dict[str, Any]:

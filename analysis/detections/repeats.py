@@ -12,8 +12,8 @@ from analysis.detections.detected import Asked, Detected, Detection, joined, no,
 from analysis.duplicates import APART_REASON, duplicate_calls, saved_calls, waiting_calls
 from analysis.loops import LOOP_FILTERS, found_loops
 from analysis.operations import OPERATION_FILTERS
-from analysis.repetition import HOW_TO_KNOW
-from analysis.retries import TRUNCATION_NOTE, retried_attempts
+from analysis.repetition import HOW_TO_KNOW, known_hashes, not_compared
+from analysis.retries import first_attempts_notes, retried_attempts
 from analysis.tool_repeats import tool_repeats
 from analysis.ttl import DEFAULT_TTL_NS, ttl_text
 from analysis.wording import counted
@@ -37,12 +37,12 @@ def _coalescing(asked: Asked) -> Detected:
 
 def _identical(asked: Asked, marked: pl.DataFrame, when: str) -> Detected:
     known = asked.hashes["calls"]
-    if not known.asked_count:
+    if not known.told_count:
         return unknown(f"needs prompts or their hashes: {HOW_TO_KNOW['calls']}")
     claims = saved_calls(marked)
     apart = int(marked["is_duplicate"].sum()) - claims.height
     rest = f"counted apart {counted(apart, 'more call')}: {APART_REASON}" if apart else None
-    missing = joined(*known.notes("prompt"))
+    missing = joined(*known.notes())
     if claims.is_empty():
         evidence = joined(f"no call that may be saved was sent {when}", rest)
         return no(str(evidence), missing)
@@ -57,30 +57,39 @@ def _retry_discipline(asked: Asked) -> Detected:
     if not asked.told["attempt_count"]:
         return unknown("needs attempts: one trace around them, or attempt and retry_of")
     where = asked.where_among(OPERATION_FILTERS)
-    found = retried_attempts(asked.ledger, asked.window, where)
+    attempts = retried_attempts(asked.ledger, asked.window, where)
+    is_cut = pl.col("reason") == "truncation"
+    found, cut = attempts.filter(~is_cut), int(attempts.filter(is_cut)["attempt_count"].sum())
     claims = whole_calls(found["call_nos"].explode())
+    of_another = (
+        f"{counted(cut, 'truncated answer')} asked for again: see lever 22" if cut else None
+    )
+    missing = joined(*not_compared(asked.hashes, "failed calls"))
     if claims.is_empty():
-        return no("no attempt was made again")
+        failed = asked.hashes["failed calls"]
+        if failed.row_count and not failed.told_count:
+            return unknown(str(missing), of_another)
+        return no(str(joined("no failed attempt was made again", of_another)), missing)
     by_reason = found.group_by("reason").agg(pl.col("attempt_count").sum()).sort("reason")
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.iter_rows())
-    is_cut = "truncation" in by_reason["reason"].to_list()
     return yes(
         f"{counted(claims.height, 'attempt')} in vain: {reasons}",
         claims,
-        beside=TRUNCATION_NOTE if is_cut else None,
+        beside=joined(*first_attempts_notes(found), of_another),
+        missing=missing,
     )
 
 
 def _loop_guard(asked: Asked) -> Detected:
-    tools = asked.hashes["tool runs"]
+    tools, answers = asked.hashes["tool runs"], asked.hashes["answers"]
     if not asked.told["scoped_count"]:
         return unknown("needs traces or conversations around calls")
-    if not tools.asked_count and not asked.told["answer_count"]:
+    if not tools.told_count and not answers.told_count:
         return unknown(f"needs runs of tools or hashes of answers: {HOW_TO_KNOW['tool runs']}")
     where = asked.where_among(LOOP_FILTERS)
     found = found_loops(asked.ledger, asked.window, where)
     claims = whole_calls(found["call_nos"].explode())
-    missing = joined(*tools.notes("arguments"))
+    missing = joined(*tools.notes(), *answers.notes())
     if claims.is_empty():
         return no("no loop was found", missing)
     repeats = int(found["repeat_count"].sum())
@@ -109,11 +118,11 @@ def _tool_cache(asked: Asked) -> Detected:
 
 
 def _repeated(asked: Asked, kind: str, rows: str) -> Detected:
-    known = asked.hashes[rows]
-    if not known.asked_count:
+    known = known_hashes(asked.connection, asked.window, None)[rows]
+    if not known.told_count:
         return unknown(f"needs {rows}: {HOW_TO_KNOW[rows]}")
     found = tool_repeats(asked.ledger, window=asked.window, where={"kind": kind}).frame
-    missing = joined(*known.notes("query" if kind == "retrieval" else "arguments"))
+    missing = joined(*known.notes())
     sums = {name: int(found[name].sum()) for name in ("repeat_count", "changed_count")}
     if not sums["repeat_count"]:
         return no(f"no {kind} found the same again within {ttl_text(DEFAULT_TTL_NS)}", missing)

@@ -11,7 +11,8 @@ from analysis.batch_lane import LOOK_NOTE, batch_lane
 from analysis.chains import PROOF, claims_of_linked, linked_calls
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
 from analysis.few_outputs import few_outputs, few_outputs_claims
-from analysis.siblings import siblings
+from analysis.repetition import HOW_TO_KNOW, not_compared
+from analysis.siblings import STEPS, siblings
 from analysis.wording import counted
 
 MOST_ENDPOINTS = 3
@@ -52,7 +53,8 @@ def _no_model(asked: Asked) -> Detected:
     rows = few_outputs(asked.ledger, asked.configuration, **asked.choice).frame
     untold = int(rows["untold_count"].sum())
     missing = (
-        f"not compared: {counted(untold, 'answered call')} without a hash of the answer"
+        f"not compared: {counted(untold, 'answered call')} without a hash of the answer; "
+        f"{HOW_TO_KNOW['answers']}"
         if untold
         else None
     )
@@ -96,14 +98,21 @@ def _batch_lane(asked: Asked) -> Detected:
 def _parallel(asked: Asked) -> Detected:
     """Lever 7: steps one after the other that need nothing of each other."""
     rows = siblings(asked.ledger, asked.configuration, window=asked.window, where=asked.where).frame
+    missing = joined(*not_compared(asked.hashes, *STEPS))
     if rows.is_empty() or not rows["gained_s"].sum():
-        return no("no steps of a trace could run side by side and shorten it")
+        if not any(asked.hashes[kind].told_count for kind in STEPS):
+            return unknown(str(missing))
+        return no("no steps of a trace could run side by side and shorten it", missing)
     texts = [
         f"{row['gained_s']:,.1f} s of {row['endpoint'] or 'no known endpoint'} by "
         f"{row['kind']} steps side by side, told by {row['evidence']}"
         for row in rows.head(MOST_ENDPOINTS).to_dicts()
     ]
-    return yes(str(joined(*texts)), beside="waiting time on the critical path, no GPU time")
+    return yes(
+        str(joined(*texts)),
+        beside="waiting time on the critical path, no GPU time",
+        missing=missing,
+    )
 
 
 DETECTIONS: Mapping[int, Detection] = {

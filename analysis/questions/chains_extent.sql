@@ -1,5 +1,5 @@
 -- name: chains_extent
--- question: How many calls are asked for, and how many of them are in no trace?
+-- question: How many calls are asked for, how many in no trace, how many without a prefix?
 -- grain: a group, a time and a caller, where asked for
 -- unit: calls
 -- params: $cohort_ids and $group_numbers say which group each selected cohort is in, $quarters and
@@ -7,7 +7,8 @@
 --   null; $since and $until in nanoseconds or null; $any_user and $any_conversation are false
 --   where only the calls of $user_id, $conversation_id count
 -- nulls: none
--- identity: untraced_count <= call_count; summed, call_count is the calls of the window
+-- identity: untraced_count and unhashed_count are at most call_count; summed, call_count is the
+--   calls of the window
 select
     g.value as group_number,
     t.value as time_number,
@@ -16,7 +17,8 @@ select
         when 'conversation_id' then r.conversation_id
     end as caller,
     count(*) as call_count,
-    count(case when r.trace_id is null then 1 end) as untraced_count
+    count(case when r.trace_id is null then 1 end) as untraced_count,
+    count(*) - count(r.prefix_block_tokens) as unhashed_count
 from call_rows as r
 inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
 left join pairs($quarters, $time_numbers) as t

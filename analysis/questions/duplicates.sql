@@ -8,8 +8,8 @@
 -- nulls: gpu_seconds where no call was charged; cost where no price is known or several currencies
 --   are; is_deterministic where neither temperature nor seed is known. Without that being true
 --   nothing is saved
--- identity: call_count = computed_count + duplicate_count; over all groups they are the calls of a
---   group of two or more
+-- identity: call_count = computed_count + duplicate_count; shown are groups in which at least
+--   one call is a duplicate, with all of their calls
 
 -- The cache is empty where the window begins. The first call that was answered fills it when it
 -- ends, for as long as an answer may be given again; then it is computed anew. What a gateway

@@ -1,7 +1,8 @@
 -- name: retries
 -- question: What did attempts cost that had to be made again, and why had they to be?
 -- grain: endpoint, team and model of an operation, and why an attempt of it was made again; this
---   text also tells call_nos, which attempts these are
+--   text also tells call_nos, which attempts these are, and first_count and first_gpu_seconds of
+--   those that were first attempts of operations that recovered
 -- unit: counts in attempts and operations; attempt_s in s; tokens; GPU-seconds, cost in currency
 -- params: $since and $until in nanoseconds since 1970, half-open, of the operation's first
 --   arrival, may be null; $endpoint, $team and $model select one, null selects each
@@ -92,6 +93,7 @@ wasted as (
         o.model,
         case when a.http_status = 429 then 'refused' else a.status end as reason,
         o.status = 'ok' as is_recovered,
+        o.status = 'ok' and a.attempt = 1 as is_first,
         a.call_no,
         a.begun_at,
         a.ended_at,
@@ -109,6 +111,7 @@ wasted as (
         s.model,
         'truncation' as reason,
         s.next_status = 'ok' as is_recovered,
+        false as is_first,
         s.call_no,
         s.begun_at,
         s.ended_at,
@@ -180,7 +183,9 @@ grouped as (
         min(p.currency) as currency,
         max(p.currency) as last_currency,
         count(*) - count(p.cost) as unpriced_count,
-        array_agg(p.call_no order by p.call_no) as call_nos
+        array_agg(p.call_no order by p.call_no) as call_nos,
+        count(*) filter (where p.is_first) as first_count,
+        cast(sum(case when p.is_first then p.gpu_ps end) as double) / 1e12 as first_gpu_seconds
     from paid as p
     group by p.endpoint, p.team, p.model, p.reason
 )
@@ -201,7 +206,9 @@ select
     case when g.currency = g.last_currency then g.cost end as cost,
     case when g.currency = g.last_currency then g.currency end as currency,
     g.unpriced_count,
-    g.call_nos
+    g.call_nos,
+    g.first_count,
+    g.first_gpu_seconds
 from grouped as g
 order by
     g.gpu_seconds desc nulls last,

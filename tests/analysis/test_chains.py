@@ -152,11 +152,15 @@ def test_claims_come_to_what_is_saved(ledger_of: LedgerOf) -> None:
 
 
 def test_calls_in_no_trace_are_counted_and_not_looked_at(ledger_of: LedgerOf) -> None:
-    alone = {"trace_id": None, "span_id": None}
+    alone = {"trace_id": None, "span_id": None, "prefix_hashes": None, "prefix_block_tokens": None}
     calls = [call(n, (500, 40), begin=n * 4.5, **alone) for n in (1, 2)]
     answer = chains(ledger_of(calls, CONFIGURATION), CONFIGURATION)
     assert answer.frame.is_empty()
     assert any("in no trace: 2 calls; send the traces" in note for note in answer.notes)
+    assert any(
+        note.startswith("not compared but by length: 2 calls without prefix hashes; send prompts")
+        for note in answer.notes
+    )
     with pytest.raises(NoDataError, match="no calls with"):
         chains(ledger_of([], CONFIGURATION), CONFIGURATION)
 

@@ -182,3 +182,17 @@ def test_computed_and_duplicates_are_all_calls_of_a_group(ledger_of: Any, drawn:
             assert row["call_count"] <= sizes[first]
             if question is duplicates:
                 assert row["call_count"] == sizes[first]
+
+
+def test_what_is_not_compared_is_of_the_calls_selected(ledger_of: Any) -> None:
+    calls = [call(1, 0, None), *(call(n, 20 * n, None, endpoint="/other") for n in (2, 3))]
+    ledger = ledger_of(calls, CONFIGURATION)
+    early = Window.parse(None, "2026-11-10T10:00:50Z", "UTC")
+    for question in (duplicates, in_flight):
+        for window, where, text in (
+            (WINDOW, {"endpoint": "/ask"}, "1 of 1 calls"),
+            (early, {"endpoint": "/other"}, "1 of 1 calls"),
+            (early, None, "2 of 2 calls"),
+        ):
+            note = question(ledger, window=window, where=where).notes[-1]
+            assert note.startswith(f"not compared: {text} tell no prompt")

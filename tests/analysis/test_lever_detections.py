@@ -272,3 +272,41 @@ def test_a_prompt_that_begins_with_the_answer_before_it_could_be_one_call(ledger
 
 def test_calls_without_a_trace_do_not_tell_chains(quiet: Any) -> None:
     assert row(quiet, 5)["missing"] == "needs traces or conversations around calls"
+
+
+def test_where_nothing_is_told_it_is_not_known_what_repeats(ledger_of: Any) -> None:
+    silent: dict[str, Any] = {"trace_id": "t", "span_id": "s", "prompt_hash": None, "replica": "r0"}
+    ledger = ledger_of([call(1, 0, **silent, status="error"), call(2, 20, **silent)], CONFIGURATION)
+    ledger.connection.execute(
+        "insert into spans values ('t', 's', null, 's', 'internal', ?, ?, 'ok', null, 'app', null, "
+        "'{}', '{}', '[]', 1, '', 1)",
+        [T0, T0 + 10 * S],
+    )
+    retrying, looping, code, parallel = (row(ledger, number) for number in (3, 4, 6, 7))
+    assert [line["applies"] for line in (retrying, looping, code, parallel)] == ["unknown"] * 4
+    assert retrying["missing"].startswith("not compared: 1 of 1 failed calls tell no prompt; send")
+    assert looping["missing"].startswith("needs runs of tools or hashes of answers")
+    assert code["missing"].startswith("needs hashes or texts of answers: no answer here has a hash")
+    assert parallel["missing"].startswith("not compared: 2 of 2 calls tell no prompt; send prompts")
+
+
+def test_failed_attempts_are_claimed_and_truncated_answers_are_not(ledger_of: Any) -> None:
+    again: dict[str, Any] = {"trace_id": "t", "input_hash": "p", "replica": "r0"}
+    calls = [
+        call(1, 0, status="error", attempt=1, retry_of="9" * 32, replica="r0"),
+        call(2, 20, status="error", attempt=2, retry_of="9" * 32, replica="r0"),
+        call(3, 40, attempt=3, retry_of="9" * 32, replica="r0"),
+        call(4, 60, finish_reason="length", **again),
+        call(5, 80, finish_reason="stop", **again),
+    ]
+    line = row(ledger_of(calls, CONFIGURATION), 3)
+    assert line["alone_gpu_seconds"] == pytest.approx(20.0)
+    assert line["evidence"] == (
+        "2 attempts in vain: 2 error: 20 GPU-seconds (40.0%), 0.020000 USD, all of it at /ask; at "
+        "most: 1 of these, 10.000 GPU-seconds, is the first attempt of an operation that "
+        "recovered, which no cap avoids; 1 truncated answer asked for again: see lever 22"
+    )
+    alone = row(ledger_of(calls[3:], CONFIGURATION), 3)
+    assert (alone["applies"], alone["evidence"]) == (
+        "no", "no failed attempt was made again; 1 truncated answer asked for again: see lever 22",
+    )  # fmt: skip

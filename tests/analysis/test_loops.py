@@ -151,3 +151,24 @@ def test_runs_are_repeats_and_first_steps_and_no_call_is_counted_twice(traces: A
         for kind in ("tool", "answer"):
             assert sum(row["run_count"] for row in rows if row["kind"] == kind) <= runs
         assert sum(row["call_count"] for row in rows) <= runs
+
+
+def test_answers_without_a_hash_are_not_compared(ledger_of: Any) -> None:
+    calls = [call(1, 0), call(2, 10, output_hash="o"), call(3, 20, endpoint="/other")]
+    ledger = ledger_of(calls, CONFIGURATION)
+    notes = loops(ledger, window=WINDOW, where={"endpoint": "/agent"}).notes
+    assert "the window has no spans of tools: only repeated answers can be seen" in notes
+    assert notes[-1].startswith("not compared: 1 of 2 answers tell no text; send answers")
+    notes = loops(ledger, window=WINDOW, where={"endpoint": "/other"}).notes
+    assert notes[0] == "no loop was found"
+    assert notes[1].startswith("not compared: 1 of 1 answers tell no text; send answers")
+
+
+def test_tool_runs_are_those_in_traces_of_the_calls_selected(ledger_of: Any) -> None:
+    other = call(2, 10, endpoint="/other", trace_id="b" * 32)
+    ledger = ledger_of([call(1, 0, output_hash="o"), other], CONFIGURATION)
+    add_runs(ledger, [None])
+    add_runs(ledger, [None] * 2, trace="b" * 32)
+    for where, text in (({"endpoint": "/agent"}, "1 of 1"), ({}, "3 of 3")):
+        notes = loops(ledger, window=WINDOW, where=where).notes
+        assert any(n.startswith(f"not compared: {text} tool runs tell no arg") for n in notes)

@@ -157,3 +157,14 @@ def test_every_grouping_has_the_sums_of_duplicates_and_of_its_claims(
     ).pl()
     claimed = claims.join(charges, on="call_no", how="left")
     assert claimed["gpu_seconds"].sum() == pytest.approx(saved_s)
+
+
+def test_what_is_not_compared_is_of_the_calls_selected(ledger_of: Any) -> None:
+    calls = [call(0, 0, None, endpoint="/silent"), *(call(n, 20 * n) for n in range(1, 3))]
+    ledger = ledger_of(calls, CONFIGURATION)
+    told, silent = (
+        response_cache(ledger, CONFIGURATION, where={"endpoint": endpoint}).notes
+        for endpoint in ("/ask", "/silent")
+    )
+    assert not any(note.startswith("not compared") for note in told)
+    assert silent[-1].startswith("not compared: 1 of 1 calls tell no prompt")

@@ -67,7 +67,16 @@ def test_attempts_in_vain_are_counted_by_their_reason(ledger_of: Any) -> None:
     assert (timed_out["cost"], timed_out["currency"]) == (Decimal("0.03"), "USD")
     assert (timed_out["attempt_s"], timed_out["output_tokens"]) == (30.0, 30)
     assert (failed["reason"], failed["attempt_count"], failed["recovered_count"]) == ("error", 1, 0)
-    assert answer.notes == ("4 attempts in vain: 40.000 GPU-seconds, 0.04 USD",)
+    assert answer.notes[:2] == (
+        "4 attempts in vain: 40.000 GPU-seconds, 0.04 USD",
+        (
+            "at most: 1 of these, 10.000 GPU-seconds, is the first attempt of an operation that "
+            "recovered, which no cap avoids"
+        ),
+    )
+    # The one that failed alone tells no prompt: a later call may be its second attempt.
+    assert answer.notes[2].startswith("not compared: 1 of 5 failed calls tell no prompt; send")
+    assert len(answer.notes) == 3
 
 
 def test_what_was_refused_is_told_apart_from_what_failed(ledger_of: Any) -> None:
@@ -140,3 +149,13 @@ def test_reasons_add_up_to_what_operations_wasted(ledger_of: Any, drawn: Any) ->
         ("gpu_seconds", "wasted_gpu_seconds"),
     ):
         assert by_reason[ours].sum() == pytest.approx(float(whole[theirs].sum()))
+
+
+def test_truncated_answers_without_a_prompt_are_not_compared(ledger_of: Any) -> None:
+    calls = [
+        call(n, finish_reason="length", trace_id="a" * 32, endpoint=endpoint)
+        for n, endpoint in enumerate(["/ask", "/ask", "/other"])
+    ]
+    answer = retries(ledger_of(calls, CONFIGURATION), window=WINDOW, where={"endpoint": "/ask"})
+    assert answer.notes[0] == "no attempt was made again"
+    assert answer.notes[1].startswith("not compared: 2 of 2 truncated answers tell no prompt; send")

@@ -249,3 +249,12 @@ def test_what_is_gained_is_on_the_path_and_adds_up(
     assert set(whole["trace_count"].to_list()) <= {trace_count}
     path = critical_path(ledger, CONFIGURATION, by=()).frame
     assert whole["path_s"].sum() <= float(path.filter(path["part"] == "trace")["total_s"].item())
+
+
+def test_steps_without_a_hash_are_not_compared(ledger_of: LedgerOf) -> None:
+    steps = [Step(name=f"q{n}", begin=4 + n, end=5 + n, part="retrieval") for n in range(2)]
+    notes = siblings(ledger_with(ledger_of, [CHAT, *steps]), CONFIGURATION).notes
+    assert any(note.startswith("not compared: 2 of 2 retrievals tell no query") for note in notes)
+    told = [Step(name="q", begin=4, end=5, part="retrieval", asked="x")]
+    notes = siblings(ledger_with(ledger_of, [CHAT, *told]), CONFIGURATION).notes
+    assert not any("retrievals tell no query" in note for note in notes)

@@ -141,3 +141,16 @@ def test_a_run_is_computed_or_repeated_or_changed_or_not_known(drawn: Any) -> No
             assert sum(row[f"{part}_count"] for part in parts) == row["run_count"]
             assert row["run_count"] == sum(one[3] == row["name"] for one in drawn)
             assert row["computed_count"] >= 1
+
+
+def test_embeddings_without_a_hash_are_not_compared(ledger_of: Any) -> None:
+    calls = [
+        {"call_id": f"{n:032x}", "operation": "embeddings", "model": "e", "timing_source": "span",
+         "arrived_at": T0 + n * S, "ended_at": T0 + (n + 1) * S}
+        for n in range(2)
+    ]  # fmt: skip
+    ledger = ledger_of(calls, CONFIGURATION)
+    answer = tool_repeats(ledger, window=WINDOW, ttl_ns=TTL_NS)
+    assert answer.notes[-1].startswith("not compared: 2 of 2 embeddings tell no text; send prompts")
+    tools = tool_repeats(ledger, window=WINDOW, ttl_ns=TTL_NS, where={"kind": "tool"})
+    assert not any(note.startswith("not compared") for note in tools.notes)
