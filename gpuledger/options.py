@@ -61,7 +61,7 @@ def format_option(command: Command) -> Command:
         type=click.Choice(["table", "csv", "json"]),
         default="table",
         show_default=True,
-        help="How stdout is written; the cells are the same.",
+        help="How stdout is written; a table rounds, and adds totals to the law.",
     )(command)
 
 

@@ -1,4 +1,4 @@
-"""A frame as a table, CSV or JSON on stdout, with the same cells in each.
+"""A frame as a table, CSV or JSON on stdout, with the same rows and columns in each.
 
 Owns stdout: data goes there and nothing else does. CSV and JSON carry every digit; a table rounds
 for the eye. Where a terminal is too narrow for it, it is cut into bands of columns, or becomes

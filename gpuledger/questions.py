@@ -10,6 +10,7 @@ import polars as pl
 from analysis.computed import COMPUTED
 from analysis.facts import Facts
 from analysis.sql import all_questions
+from gpuledger.asked import NAMES
 from gpuledger.options import format_option
 from gpuledger.output import Format, write_frame
 
@@ -123,12 +124,14 @@ CHECK_COMMAND = "gpuledger check"
 def questions(output_format: Format) -> None:
     """Every analysis with its question, how it is asked, its grain and units.
 
-    First the questions that a command asks by name, then the parts of their answers, then the
-    checks.
+    First what `ask` answers by name, then what has a command of its own, then the parts of these
+    answers, then the checks.
     """
+    own = COMMANDS.keys() - set(NAMES)
     known = sorted([*all_questions(), *COMPUTED], key=lambda facts: facts.name)
     rows = [
-        *[_row("question", one, COMMANDS[one.name]) for one in known if one.name in COMMANDS],
+        *[_row("question", one, COMMANDS[one.name]) for one in known if one.name in NAMES],
+        *[_row("command", one, COMMANDS[one.name]) for one in known if one.name in own],
         *[_row("part", one, PARTS.get(one.name)) for one in known if one.name not in COMMANDS],
         *[_row("check", one, CHECK_COMMAND) for one in all_questions("checks")],
     ]

@@ -244,7 +244,7 @@ def test_questions_are_listed_with_what_they_ask(folder: Path) -> None:
     assert all(row["question"].endswith(("?", ".")) for row in rows)
     assert all(row["asked_with"].startswith("gpuledger ") for row in rows)
     kinds = [row["kind"] for row in rows]
-    assert kinds == sorted(kinds, key=["question", "part", "check"].index)
+    assert kinds == sorted(kinds, key=["question", "command", "part", "check"].index)
 
 
 OF_CALLS_ALONE = {
@@ -257,9 +257,13 @@ OF_CALLS_ALONE = {
 
 def test_what_is_listed_as_a_question_of_ask_can_be_asked(folder: Path) -> None:
     rows = json.loads(run(folder, "questions", "--format", "json").stdout)
-    commands = [row["asked_with"] for row in rows if row["kind"] == "question"]
-    asked = {command.split()[2] for command in commands if command.split()[1] == "ask"}
-    assert asked == set(NAMES)
+    assert {row["name"] for row in rows if row["kind"] == "question"} == set(NAMES)
+    commands = {
+        row["name"]: row["asked_with"].split()[1] for row in rows if row["kind"] == "command"
+    }
+    assert commands == {
+        "explain": "explain", "levers": "levers", "trace": "trace", "traces": "dashboard"
+    }  # fmt: skip
     for name in NAMES:
         done = run(folder, "ask", name)
         assert done.returncode in ({0} if name in OF_CALLS_ALONE else {0, 4}), done.stderr
