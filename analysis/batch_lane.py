@@ -27,6 +27,9 @@ NEARLY_ALL_RATIO = 0.95
 """A lane is one kind of calls to this share; else it is mixed."""
 GATHERED_RATIO = 0.9
 """Calls that tell nothing look like a job where so many are sent at night, or in four hours."""
+LEAST_DAYS = 3
+LEAST_CALLS = 50
+"""The hours of fewer days or calls say nothing: every short ledger is of few hours."""
 
 FIGURES = (
     "lane", "evidence", "call_count", *(f"{who}_count" for who in WHO),
@@ -41,6 +44,10 @@ LOOK_NOTE = (
     "have no spans looks the same: look at it before you let it wait"
 )
 HOURS_NOTE = "where evidence is hours, only the hours speak for a job"
+HOURS_NEED = (
+    f"hours speak for a job from {LEAST_DAYS} days and {LEAST_CALLS} calls on, and never where a "
+    "TTFT is promised"
+)
 
 
 def batch_lane(
@@ -64,6 +71,7 @@ def batch_lane(
     if rows.is_empty():
         raise no_calls(ledger.connection, groups.asked, groups.filters)
     sums = _summed(rows, groups.window.timezone)
+    sums = sums.join(_promised(groups, configuration), on="group_number", how="left")
     frame = groups.labelled(_judged(sums)).select(*groups.columns, *FIGURES)
     order = pl.col("lane").cast(pl.Enum(("batch", "mixed", "unknown", "interactive")))
     frame = frame.sort(
@@ -86,6 +94,14 @@ def _named(groups: Groups) -> dict[str, list[int] | list[str]]:
         "routed": routed.to_series().to_list(),
         "server_names": [*routes, *(f"POST {route}" for route in routes)],
     }
+
+
+def _promised(groups: Groups, configuration: Configuration) -> pl.DataFrame:
+    """By `group_number` whether a TTFT is promised for an endpoint of it: somebody waits there."""
+    names = [slo.endpoint for slo in configuration.slos if slo.ttft_p95_s is not None]
+    return groups.cohorts.group_by("group_number").agg(
+        is_promised=pl.col("endpoint").is_in(names).fill_null(value=False).any()
+    )
 
 
 def _summed(rows: pl.DataFrame, timezone: str) -> pl.DataFrame:
@@ -128,7 +144,11 @@ def _judged(sums: pl.DataFrame) -> pl.DataFrame:
     """`sums` with the lane of each group, and the sign that it is told by."""
     told = pl.col("waited_count") + pl.col("background_count")
     gathered = pl.max_horizontal("night_ratio", "busiest_4_hours_ratio")
-    is_told, is_gathered = told > 0, (gathered >= GATHERED_RATIO).fill_null(value=False)
+    is_enough = (pl.col("day_count") >= LEAST_DAYS) & (pl.col("call_count") >= LEAST_CALLS)
+    is_told, is_gathered = (
+        told > 0,
+        (gathered >= GATHERED_RATIO).fill_null(value=False) & is_enough & ~pl.col("is_promised"),
+    )
     lane = (
         pl.when(is_told & (pl.col("background_count") >= NEARLY_ALL_RATIO * told))
         .then(pl.lit("batch"))
@@ -156,6 +176,8 @@ def _notes(window: Window, frame: pl.DataFrame) -> tuple[str, ...]:
         notes += [f"{counted(batch.height, 'group')} of batch: {spent:,.3f} GPU-seconds", LOOK_NOTE]
     if "hours" in batch["evidence"].to_list():
         notes.append(HOURS_NOTE)
+    if "unknown" in frame["lane"].to_list():
+        notes.append(HOURS_NEED)
     if untold := int(frame["untold_count"].sum()):
         notes.append(
             f"not told who waits for {counted(untold, 'call')}: send their traces, from the span "

@@ -11,7 +11,7 @@ from analysis.batch_lane import batch_lane
 from analysis.errors import NoDataError
 from analysis.law import law
 from analysis.window import Window
-from ingest.config import Configuration, Pool
+from ingest.config import Configuration, Pool, Slo
 from ingest.ledger import Ledger
 
 LedgerOf = Callable[..., Ledger]
@@ -107,13 +107,38 @@ def test_a_root_that_is_the_call_or_a_model_servers_tells_nothing(ledger_of: Led
 
 def test_where_nothing_is_told_the_hours_speak(ledger_of: LedgerOf) -> None:
     tokyo = Configuration(timezone="Asia/Tokyo")
-    calls = [call(n, hour=14.9 + n % 4 / 10, trace_id=None) for n in range(8)]
+    calls = [call(n, hour=n % 3 * 24 + 14.9 + n % 4 / 10, trace_id=None) for n in range(60)]
     answer = batch_lane(ledger_of(calls, CONFIGURATION), tokyo)
     row = answer.frame.row(0, named=True)
     # 23:54 to 00:12 in Tokyo.
     assert (row["lane"], row["evidence"], row["night_ratio"]) == ("batch", "hours", 1.0)
-    assert (row["busiest_hour"], row["busiest_4_hours_ratio"], row["day_count"]) == (0, 1.0, 2)
+    assert (row["busiest_hour"], row["busiest_4_hours_ratio"], row["day_count"]) == (0, 1.0, 4)
     assert "where evidence is hours, only the hours speak for a job" in answer.notes
+
+
+@pytest.mark.parametrize(
+    ("days", "count", "slo"),
+    [(1, 120, None), (2, 120, None), (3, 49, None), (3, 120, Slo(endpoint="/a", ttft_p95_s=1.0))],
+)
+def test_few_days_few_calls_and_a_promised_first_token_are_no_job(
+    ledger_of: LedgerOf, days: int, count: int, slo: Slo | None
+) -> None:
+    calls = [
+        call(n, hour=n % days * 24 + 10 + n / 120, trace_id=None, endpoint="/a")
+        for n in range(count)
+    ]
+    asked = Configuration(slos=(slo,) if slo else ())
+    answer = batch_lane(ledger_of(calls, CONFIGURATION), asked)
+    row = answer.frame.row(0, named=True)
+    assert (row["lane"], row["evidence"], row["busiest_4_hours_ratio"]) == ("unknown", None, 1.0)
+    assert any(note.startswith("hours speak for a job from 3 days") for note in answer.notes)
+
+
+def test_a_promise_of_whole_answers_lets_the_hours_speak(ledger_of: LedgerOf) -> None:
+    calls = [call(n, hour=n % 3 * 24 + 10, trace_id=None, endpoint="/a") for n in range(60)]
+    asked = Configuration(slos=(Slo(endpoint="/a", e2e_p95_s=600.0),))
+    frame = batch_lane(ledger_of(calls, CONFIGURATION), asked).frame
+    assert frame.select("lane", "evidence").rows() == [("batch", "hours")]
 
 
 def test_a_day_of_even_traffic_that_tells_nothing_is_unknown(ledger_of: LedgerOf) -> None:

@@ -82,13 +82,17 @@ def test_long_context_may_be_compressed(ledger_of: LedgerOf) -> None:
 
 
 def test_work_that_nobody_waits_for_is_told_by_its_hours(ledger_of: LedgerOf) -> None:
-    night = row(ledger_of([call(n) for n in range(3)], CONFIGURATION), 21)
-    assert night["applies"] == "yes"
-    assert night["evidence"].startswith(
-        "nobody waits for /chat: 3 calls, 60 GPU-seconds, told by hours"
-    )
     hour = 3_600 * 1_000_000_000
     names = ("arrived_at", "started_at", "first_token_at", "ended_at")
+    nights = [
+        call(n) | {name: call(n)[name] + n % 3 * 24 * hour for name in names} for n in range(60)
+    ]
+    night = row(ledger_of(nights, CONFIGURATION), 21)
+    assert night["applies"] == "yes"
+    assert night["evidence"].startswith("nobody waits for /chat: 60 calls, ")
+    assert "told by hours" in night["evidence"]
+    one = row(ledger_of([call(1)], CONFIGURATION), 21)
+    assert one["applies"] == "unknown"
     spread = [call(n) | {name: call(n)[name] + n * 2 * hour for name in names} for n in range(12)]
     line = row(ledger_of(spread, CONFIGURATION), 21)
     assert line["applies"] == "unknown"
