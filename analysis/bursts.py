@@ -71,10 +71,12 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
     pool, share = row["pool"], row["burst_ratio"]
     if share is None:
         return Verdict(lever=40, pool=pool, applies=None, evidence=None, missing=NO_ARRIVAL)
-    text = (
-        f"{share:.1%} of calls arrive in bursts, up to {row['second_peak_count']:,} in a second "
-        f"({row['second_peak_ratio']:,.0f} times the mean)"
-    )
+    text = f"{share:.1%} of calls arrive in bursts"
+    if row["burst_call_count"]:
+        text += (
+            f"; most in a second are {counted(row['second_peak_count'], 'call')}, in a minute "
+            f"{row['minute_peak_count']:,}"
+        )
     if share < LEAST_BURST_RATIO:
         return Verdict(lever=40, pool=pool, applies=False, evidence=text)
     near = [row[name] for name in ("burst_queue_p99_s", "near_queue_p99_s")]

@@ -22,6 +22,9 @@ from ingest.ledger import Ledger
 LIMITS_TOKENS = tuple(2**power for power in range(8, 25))
 """256 to 16,777,216 tokens."""
 
+LEAST_CALLS = 1_000
+"""Of fewer the 99.9th percentile is the longest."""
+
 PERCENTILES = (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))
 
 NO_LIMIT = (
@@ -29,6 +32,10 @@ NO_LIMIT = (
     "of an engine that tells it (SGLang's context_len)"
 )
 NO_TOKENS = "the tokens of its calls"
+TO_DECIDE = (
+    ", twice that or more; a candidate, no saving is attributed: the limit costs GPU time only "
+    "where room is set aside for the longest call, which the model or a replay says"
+)
 
 FIGURES = (
     "call_count",
@@ -172,12 +179,15 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
         missing = NO_TOKENS if longest is None else NO_LIMIT
         return Verdict(lever=18, pool=pool, applies=None, evidence=None, missing=missing)
     asked = row["longest_asked_tokens"]
-    text = f"the longest call has {longest:,} tokens, 999 in 1,000 have {row['p999_tokens']:,}"
+    text = f"the longest call has {longest:,} tokens"
+    if row["call_count"] - row["unknown_count"] >= LEAST_CALLS:
+        text += f", 999 in 1,000 have {row['p999_tokens']:,} or fewer"
     if asked is not None:
         text += f", up to {asked:,} were asked for"
+    is_far = 2 * max(longest, asked or 0) <= limit
     return Verdict(
         lever=18,
         pool=pool,
-        applies=2 * max(longest, asked or 0) <= limit,
-        evidence=f"{text}; the engine takes {limit:,}",
+        applies=is_far,
+        evidence=f"{text}; the engine takes {limit:,}{TO_DECIDE if is_far else ''}",
     )

@@ -35,6 +35,10 @@ NONE_AT_ONCE = 0.5
 NEARLY_FULL_RATIO = 0.9
 IDLE_RATIO = 0.1
 """Less idle time than this share of what is provisioned is the reserve that a peak needs."""
+NO_SLO = (
+    "needs SLOs in the configuration, and the times of calls: [[slos]] with endpoint and "
+    "ttft_p95_s, tpot_p95_s or e2e_p95_s"
+)
 WHOLE_POOLS = "of whole pools, whatever calls were asked for"
 REPLICAS = "needs the model to say how few replicas keep the SLOs, hour by hour"
 
@@ -170,6 +174,8 @@ def _goodput_rows(asked: Asked) -> pl.DataFrame:
 
 def _to_the_slo(asked: Asked) -> Detected:
     """Lever 20: goodput is below throughput."""
+    if not asked.configuration.slos:
+        return unknown(NO_SLO)
     rows = _goodput_rows(asked)
     texts = [
         f"{row['endpoint'] or 'no known endpoint'} meets its limits in {row['met_ratio']:.1%} of "

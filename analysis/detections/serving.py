@@ -21,6 +21,12 @@ for."""
 FEW_AT_ONCE = 8
 """With so few calls at once a step has arithmetic to spare for tokens that may be rejected."""
 DECODE_RATIO = 0.5
+WORTH_GPU_SECONDS = 3_600
+"""Less decode than a GPU-hour in the window is not worth another model's tests."""
+NOT_BOUND = (
+    "decode is not what most GPU-seconds go to, is less than a GPU-hour, or many calls run at once"
+)
+NOTHING_ATTRIBUTED = "a candidate by its small B, no saving is attributed"
 MOST_ROWS = 3
 NO_PHASES = "needs calls that are charged by GPU-seconds, with their prefill and decode"
 
@@ -57,7 +63,8 @@ def _bound_by_memory(asked: Asked, most_calls: int) -> tuple[str | None, str]:
             f"{row['decode_ratio']:.0%} of {row['gpu_seconds']:,.0f} GPU-seconds are decode"
         )
         told.append(text)
-        if row["B"] < most_calls and row["decode_ratio"] >= DECODE_RATIO:
+        is_worth = row["decode_gpu_seconds"] >= WORTH_GPU_SECONDS
+        if row["B"] < most_calls and row["decode_ratio"] >= DECODE_RATIO and is_worth:
             found.append(text)
     return joined(*found[:MOST_ROWS]), str(joined(*told[:MOST_ROWS]))
 
@@ -67,8 +74,12 @@ def _weights(asked: Asked) -> Detected:
         return unknown(NO_PHASES)
     found, told = _bound_by_memory(asked, SMALL_BATCH)
     if found is None:
-        return no(f"decode is not what most GPU-seconds go to, or many calls run at once: {told}")
-    return yes(found, missing="needs a replay or an endpoint with the quality gate")
+        return no(f"{NOT_BOUND}: {told}")
+    return yes(
+        found,
+        beside=f"{NOTHING_ATTRIBUTED}: a replay or an endpoint with the quality gate decides",
+        missing="needs a replay or an endpoint with the quality gate",
+    )
 
 
 def _speculation(asked: Asked) -> Detected:
@@ -76,10 +87,12 @@ def _speculation(asked: Asked) -> Detected:
         return unknown(NO_PHASES)
     found, told = _bound_by_memory(asked, FEW_AT_ONCE)
     if found is None:
-        return no(f"decode is not what most GPU-seconds go to, or many calls run at once: {told}")
+        return no(f"{NOT_BOUND}: {told}")
     return yes(
         found,
-        beside="the gain vanishes as B grows",
+        beside=(
+            f"{NOTHING_ATTRIBUTED}: the acceptance rate decides, and the gain vanishes as B grows"
+        ),
         missing="needs the acceptance rate, which a replay or an endpoint measures",
     )
 

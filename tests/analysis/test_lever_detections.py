@@ -75,12 +75,29 @@ def test_a_pool_that_is_busy_needs_no_other_size(ledger_of: Any) -> None:
     assert row(ledger, 44, busy)["applies"] == "no"
 
 
-def test_decode_with_few_calls_at_once_is_bound_by_memory(quiet: Any) -> None:
+def test_decode_with_few_calls_at_once_is_bound_by_memory(ledger_of: Any) -> None:
+    calls = [call(n, n * 1_000) for n in range(4)]
+    long = [one | {"ended_at": one["started_at"] + 1_000 * S} for one in calls]
+    ledger = ledger_of(long, CONFIGURATION)
+    for number in (31, 33):
+        line = row(ledger, number)
+        assert line["applies"] == "yes"
+        assert line["evidence"].startswith(
+            "m on gpus: B 1.0, 100% of 4,000 GPU-seconds are decode; a candidate by its small B, "
+            "no saving is attributed: "
+        )
+        assert line["missing"].startswith("needs ")
+        assert line["attributed_gpu_seconds"] is None
+
+
+def test_less_decode_than_a_gpu_hour_is_no_candidate(quiet: Any) -> None:
     for number in (31, 33):
         line = row(quiet, number)
-        assert line["applies"] == "yes"
-        assert line["evidence"].startswith("m on gpus: B 1.0, 90% of 40 GPU-seconds are decode")
-        assert line["missing"].startswith("needs ")
+        assert line["applies"] == "no"
+        assert line["evidence"].endswith(
+            "is less than a GPU-hour, or many calls run at once: m on gpus: B 1.0, 90% of 40 "
+            "GPU-seconds are decode"
+        )
 
 
 def test_many_calls_at_once_leave_nothing_to_speculate_with(ledger_of: Any) -> None:
@@ -139,6 +156,7 @@ def test_a_promise_that_is_broken_asks_for_other_batches(quiet: Any) -> None:
     assert line["applies"] == "yes"
     assert line["evidence"] == "/ask meets its limits in 0.0% of 4 calls"
     assert row(quiet, 20)["missing"].startswith("needs SLOs in the configuration")
+    assert "\n" not in row(quiet, 20)["missing"]
 
 
 def test_answers_beyond_the_p99_are_claimed_for_the_tokens_beyond_it(ledger_of: Any) -> None:
