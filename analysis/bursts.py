@@ -20,6 +20,11 @@ from ingest.ledger import Ledger
 NO_QUEUE = "when calls arrived and when their service started: only an engine's spans tell both"
 NO_ARRIVAL = "when calls arrived"
 
+STANDS = (
+    "bursts are not why calls wait: levers 15 to 20 and 44 are about a queue that stands without "
+    "them"
+)
+
 LEAST_BURST_RATIO = 0.01
 """Fewer calls than this share in bursts are no matter of admission."""
 LEAST_WAIT_S = 0.1
@@ -77,7 +82,10 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
             f"; most in a second are {counted(row['second_peak_count'], 'call')}, in a minute "
             f"{row['minute_peak_count']:,}"
         )
+    stands = (row["calm_queue_p99_s"] or 0) >= LEAST_WAIT_S
     if share < LEAST_BURST_RATIO:
+        if stands:
+            text += f"; p99 of the queue is {row['calm_queue_p99_s']:.2f} s without any; {STANDS}"
         return Verdict(lever=40, pool=pool, applies=False, evidence=text)
     near = [row[name] for name in ("burst_queue_p99_s", "near_queue_p99_s")]
     burst, calm = max((s for s in near if s is not None), default=None), row["calm_queue_p99_s"]
@@ -85,6 +93,8 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
         return Verdict(lever=40, pool=pool, applies=None, evidence=text, missing=NO_QUEUE)
     beside = "there is no other time" if calm is None else f"{calm:.2f} s at other times"
     is_longer = calm is None or burst >= LONGER_RATIO * calm
+    if stands and not is_longer:
+        beside += f"; {STANDS}"
     return Verdict(
         lever=40,
         pool=pool,

@@ -157,6 +157,13 @@ def _distilled(asked: Asked) -> Detected:
         pl.col("measured_count") >= VOLUME,
         pl.col("decode_gpu_seconds") > 0,
     )
+    on_gpus = rows.filter(pl.col("decode_gpu_seconds") > 0)
+    if on_gpus.height and (on_gpus["measured_count"] < VOLUME).all():
+        most = max(on_gpus["measured_count"].to_list())
+        return unknown(
+            str(joined(f"needs {VOLUME:,} answers or more of an endpoint", _unmeasured(asked))),
+            f"no endpoint on GPUs has more than {most:,} answers that were measured",
+        )
     if narrow.is_empty():
         return no(
             f"no endpoint on GPUs has {VOLUME:,} answers or more of which nearly all are JSON or "

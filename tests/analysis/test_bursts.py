@@ -96,8 +96,11 @@ def test_admission_applies_where_the_queue_stands_in_bursts_alone(ledger_of: Led
 
 def test_a_queue_that_stands_always_is_no_matter_of_bursts(ledger_of: LedgerOf) -> None:
     steady = [n * 10 + 0.5 for n in range(180)]
-    ledger = ledger_of(calls_at([*steady, *[300.2] * 30], 2.0), CONFIGURATION)
-    assert bursts_verdicts(ledger, CONFIGURATION)["applies"].to_list() == [False]
+    for arrivals in ([*steady, *[300.2] * 30], steady):
+        ledger = ledger_of(calls_at(arrivals, 2.0), CONFIGURATION)
+        verdict = bursts_verdicts(ledger, CONFIGURATION).row(0, named=True)
+        assert verdict["applies"] is False
+        assert "; bursts are not why calls wait: levers 15 to 20 and 44" in verdict["evidence"]
 
 
 def test_without_a_queue_time_the_verdict_says_what_is_missing(ledger_of: LedgerOf) -> None:
