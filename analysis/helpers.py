@@ -70,6 +70,11 @@ TEMPLATES: Mapping[str, Mapping[Dialect, str]] = {
         "duckdb": "case when {1} = 0 and {2} = 0 then null else {0} end",
         "spark": "case when {1} = 0 and {2} = 0 then null else {0} end",
     },
+    # Whether one of a call's four instants stands at a bound, because it lies beyond: LATEST_AT.
+    "is_beyond": dict.fromkeys(
+        ("duckdb", "spark"),
+        "coalesce(greatest(abs({0}), abs({1}), abs({2}), abs({3})) >= 4611686018427387903, false)",
+    ),
     # A sum of seconds as whole picoseconds: the same whatever the order of the rows.
     "sum_picoseconds": {
         "duckdb": "cast(sum(cast(({0}) * 1e12 as bigint)) as decimal(38, 0))",

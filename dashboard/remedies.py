@@ -18,6 +18,7 @@ REMEDIES: Mapping[str, str] = {
     ),
     "its times are not known": "send its start and end: they place it in time and on a GPU",
     "its times contradict each other": "compare the clocks that stamped its start and its end",
+    "its times lie outside of the years 1823 to 2116": "compare the unit in which they are sent",
     "its input tokens are not known": "send gen_ai.usage.input_tokens, or input_tokens",
     "its output tokens are not known": "send gen_ai.usage.output_tokens, or output_tokens",
 }

@@ -10,7 +10,15 @@ with ways as (
         'times contradict each other' as way,
         count(*) as call_count
     from calls
-    where timing_quality = 'invalid'
+    where
+        timing_quality = 'invalid'
+        and not is_beyond(arrived_at, started_at, first_token_at, ended_at)
+    union all
+    select
+        'times outside of the years 1823 to 2116' as way,
+        count(*) as call_count
+    from calls
+    where is_beyond(arrived_at, started_at, first_token_at, ended_at)
     union all
     select
         'no place in time' as way,

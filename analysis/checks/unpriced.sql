@@ -20,6 +20,10 @@ select
     case
         when p.price_per_gpu_hour is not null then 'its pool has no price for a part of its time'
         when p.call_no is not null then 'its pool has no price'
+        when
+            c.pool is not null
+            and is_beyond(c.arrived_at, c.started_at, c.first_token_at, c.ended_at)
+            then 'its times lie outside of the years 1823 to 2116'
         when c.pool is not null and c.timing_quality = 'invalid'
             then 'its times contradict each other'
         when coalesce(c.started_at, c.arrived_at, c.ended_at) is null
@@ -42,6 +46,10 @@ group by
     case
         when p.price_per_gpu_hour is not null then 'its pool has no price for a part of its time'
         when p.call_no is not null then 'its pool has no price'
+        when
+            c.pool is not null
+            and is_beyond(c.arrived_at, c.started_at, c.first_token_at, c.ended_at)
+            then 'its times lie outside of the years 1823 to 2116'
         when c.pool is not null and c.timing_quality = 'invalid'
             then 'its times contradict each other'
         when coalesce(c.started_at, c.arrived_at, c.ended_at) is null

@@ -10,6 +10,7 @@
 --   at most
 -- nulls: list_cost is null but for calls that a plan pays, avoided_cost but for answers out of a
 --   gateway's cache; both are what the call would cost by the token;
+--   an instant outside of the years 1823 to 2116 is null where it is shown;
 --   a duration is null where it was not observed nor charged, cost where no price is known;
 --   where cost_status is 'partly priced' cost is that of the part that has a price, and
 --   unpriced_reason tells the part that has none
@@ -179,6 +180,10 @@ select
                 || ' of its GPU-seconds'
         when coalesce(s.gpu_cost, t.token_cost) is not null then null
         when s.call_no is not null then 'the pool has no price'
+        when
+            r.pool is not null
+            and is_beyond(r.arrived_at, r.started_at, r.first_token_at, r.ended_at)
+            then 'its times lie outside of the years 1823 to 2116'
         when r.pool is not null and r.timing_quality = 'invalid'
             then 'its times contradict each other'
         when coalesce(r.started_at, r.arrived_at, r.ended_at) is null
