@@ -19,6 +19,7 @@ from analysis.prefix.distances import NEVER
 from analysis.prefix.engines import IS_KNOWN, cache_numbers, capacities, numbered_engines
 from analysis.prefix.orders import NO_HASHES, read_prompt_orders
 from analysis.prefix.prompts import MOST_BLOCKS, Prompts, read_prompts
+from analysis.prefix_loss import untold_text
 from analysis.sql import question_named, run_in_batches
 from analysis.window import Window
 from analysis.wording import counted
@@ -171,6 +172,9 @@ def _notes(window: Window, prompts: Prompts, frame: pl.DataFrame) -> tuple[str, 
     unlimited = frame.filter(pl.col("capacity_tokens").is_null(), pl.col("reach") == "pool")
     if unknown := int(unlimited["unknown_count"].sum()):
         notes.append(f"without prefix hashes or a time: {counted(unknown, 'call')}")
+    is_untold = _IS_ASKED & IS_KNOWN & pl.col("cache_read_tokens").is_null()
+    if untold := prompts.calls.select(is_untold.sum()).item():
+        notes.append(f"{untold_text(untold)}: these are not in avoidable_gpu_seconds")
     by_replica = frame.filter(pl.col("reach") == "replica", pl.col("capacity_tokens").is_null())
     if by_replica["known_count"].sum() < unlimited["known_count"].sum():
         notes.append("where replicas are not told, hits by replica are not known")

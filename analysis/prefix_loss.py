@@ -26,8 +26,8 @@ from ingest.ledger import Connection, Ledger
 FACTS = Facts(
     name="prefix_loss",
     question="Which tokens of prompts were read from a cache, and why were the others computed?",
-    grain="a group, a time and a caller, where asked for, and a cause: hit, unexplained, eviction, "
-    "routing, volatile, first_use, unshared, unknown",
+    grain="a group, a time and a caller, where asked for, and a cause: hit, unreported, "
+    "unexplained, eviction, routing, volatile, first_use, unshared, unknown",
     unit="tokens; prefill in GPU-seconds, spread over the tokens that were computed; cost in "
     "currency",
     params="--by, --where, --since, --until and --tz choose the calls; --capacity-tokens is the "
@@ -35,7 +35,7 @@ FACTS = Facts(
     nulls="cost is null where there is no price, or several currencies are; a cause without tokens "
     "and without prefill has no row",
     identity="over all causes, tokens are the input tokens of the calls, prefill_gpu_seconds their "
-    "prefill; the causes from unexplained to volatile are hits possible less hits now",
+    "prefill; the causes from unreported to volatile are hits possible less those told",
 )
 NO_LIMIT = (
     "no limit of any cache is known, so nothing is lost to eviction here: give --capacity-tokens, "
@@ -121,8 +121,8 @@ def _notes(window: Window, orders: Orders, sizes: Mapping[str, int] | int | None
     asked = orders.is_asked & orders.is_known
     if untold := int(np.isnan(orders.told_tokens[asked]).sum()):
         yield (
-            f"what {counted(untold, 'call')} read from a cache is not told: a hit is there what "
-            "the cache of the replica would hold"
+            f"{untold_text(untold)}, so what the cache of the replica would hold is `unreported`, "
+            "with the price of computed tokens"
         )
     calls = orders.calls.filter(pl.Series(asked))
     if nameless := int(calls["replica"].null_count()):
@@ -133,6 +133,13 @@ def _notes(window: Window, orders: Orders, sizes: Mapping[str, int] | int | None
             f"of a sample of one block in {orders.prompts.scale}, all uses of it: the parts are "
             "estimates, rough where the capacity is small"
         )
+
+
+def untold_text(call_count: int) -> str:
+    """That so many calls do not tell what they read, and what would tell it."""
+    return (
+        f"what {counted(call_count, 'call')} read from a cache is not told (cached tokens of usage)"
+    )
 
 
 def room_notes(orders: Orders, sizes: Mapping[str, int] | int | None) -> Iterator[str]:

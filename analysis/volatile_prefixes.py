@@ -17,7 +17,7 @@ from analysis.prefix.engines import capacities
 from analysis.prefix.money import COST, prefill_parts
 from analysis.prefix.orders import Orders, read_prompt_orders
 from analysis.prefix.prompts import MOST_BLOCKS
-from analysis.prefix_loss import room_notes, told_notes
+from analysis.prefix_loss import room_notes, told_notes, untold_text
 from analysis.repetition import spent_text
 from analysis.window import Window
 from analysis.wording import counted
@@ -240,6 +240,12 @@ def _notes(
     asked = orders.calls.filter(pl.Series(orders.is_asked))
     if unknown := asked.height - int((orders.is_asked & orders.is_known).sum()):
         yield f"without prefix hashes, a time or a known input: {counted(unknown, 'call')}"
-    yield from told_notes(orders.calls.filter(pl.Series(orders.is_asked & orders.is_known)))
+    known = orders.is_asked & orders.is_known
+    if untold := int(np.isnan(orders.told_tokens[known]).sum()):
+        yield (
+            f"{untold_text(untold)}: hits now are what the cache of the replica would hold, and a "
+            "reorder saves nothing where that cache is off"
+        )
+    yield from told_notes(orders.calls.filter(pl.Series(known)))
     if orders.prompts.scale > 1 or orders.stable.scale > 1:
         yield "of a sample of blocks: hits are estimates, rough where the capacity is small"

@@ -19,13 +19,12 @@ def avoidable_tokens(orders: Orders) -> pl.DataFrame:
     `is_told` says whether it tells what it read from a cache, `has_replica` which replica it had.
     """
     found = parts(orders)
-    computed = found.sum(axis=1) - found[:, 0]
     is_asked = orders.is_asked & orders.is_known
     columns = {name: found[:, CAUSES.index(name)] for name in AVOIDABLE}
     frame = orders.calls.select(
         "call_no", has_replica=pl.col("replica").is_not_null()
     ).with_columns(
-        computed=pl.Series(computed),
+        computed=pl.Series(orders.computed_tokens.astype(np.int64)),
         is_told=pl.Series(~np.isnan(orders.told_tokens)),
         **{name: pl.Series(tokens) for name, tokens in columns.items()},
     )

@@ -15,6 +15,7 @@ Whole = npt.NDArray[np.int64]
 
 CAUSES = (
     "hit",
+    "unreported",
     "unexplained",
     "eviction",
     "routing",
@@ -29,7 +30,8 @@ CAUSES = (
 def parts(orders: Orders) -> Whole:
     """Tokens of each call by cause, of shape (calls, causes); each row adds up to its input.
 
-    - hit: read from a cache; where the call does not tell, what the cache of its replica holds
+    - hit: read from a cache, as the call tells
+    - unreported: held by the cache of its replica, and the call does not tell what it read
     - unexplained: held by that cache, and yet not read
     - eviction: held if the cache of the replica had no limit
     - routing: held if all replicas shared one
@@ -41,15 +43,16 @@ def parts(orders: Orders) -> Whole:
     calls = orders.calls
     inputs = calls["input_tokens"].fill_null(0).to_numpy()
     pool = cache_numbers(calls, "pool")
+    is_told = ~np.isnan(orders.told_tokens)
     edges = [
+        np.where(is_told, 0.0, orders.now_tokens),
         orders.now_tokens,
         orders.hit_tokens(orders.nearest.seen()),
         orders.hit_tokens(Lookups(orders.prompts, pool).seen()),
     ]
     stable = Lookups(orders.stable, pool)
     edges += [orders.hit_tokens(stable.seen()), orders.hit_tokens(stable.shared()), inputs]
-    told = np.clip(orders.told_tokens, 0, inputs)
-    reached = np.where(np.isnan(told), edges[0], told).astype(np.int64)
+    reached = (inputs - orders.computed_tokens).astype(np.int64)
     found = np.zeros((calls.height, len(CAUSES)), dtype=np.int64)
     found[:, 0] = reached
     for place, edge in enumerate(edges, start=1):
@@ -64,8 +67,8 @@ def parts(orders: Orders) -> Whole:
 def portions(found: Whole) -> Floats:
     """The share of what a call's prefill cost up to each cause, of shape (calls, causes).
 
-    It is spread over the tokens that were computed. Where none was, all of it is `unshared`, or
-    `unknown`.
+    It is spread over `Orders.computed_tokens`, all but the hits. Where there are none, all of it is
+    `unshared`, or `unknown`.
     """
     computed = found.copy()
     computed[:, 0] = 0

@@ -99,12 +99,13 @@ class Orders:
 
     @cached_property
     def computed_tokens(self) -> Floats:
-        """Tokens of each prompt that its prefill was charged for; 0 where that is not known."""
-        told = pl.coalesce(
-            "uncached_input_tokens",
-            pl.col("input_tokens") - pl.col("cache_read_tokens").fill_null(0),
-        )
-        return self.calls.select(told.fill_null(0).cast(pl.Float64)).to_series().to_numpy()
+        """Tokens that share the prefill of each call alike: its input less the told reads.
+
+        Where a call does not tell what it read from a cache, none was; 0 where no input is known.
+        """
+        inputs = self.calls["input_tokens"].fill_null(0).to_numpy()
+        computed: Floats = inputs - np.clip(np.nan_to_num(self.told_tokens), 0, inputs)
+        return computed
 
     def _held(self, lookups: Lookups) -> Floats:
         if not self.is_limited:

@@ -29,7 +29,6 @@ select
     coalesce(r.started_at, r.arrived_at, r.ended_at) as served_at,
     r.input_tokens,
     r.cache_read_tokens,
-    r.uncached_input_tokens,
     r.prefix_block_tokens,
     r.prefix_hashes,
     r.volatile_spans,

@@ -98,10 +98,12 @@ def test_a_prefill_is_avoidable_by_what_was_not_read_from_a_cache(ledger_of: Led
     told = {"cache_read_tokens": 0}
     half = {"cache_read_tokens": 16, "uncached_input_tokens": 20}
     calls = [call(1, [1, 2], **told), call(2, [1, 2], **half), call(3, [1, 2])]
-    found = whole(prefix_cache(ledger_of(calls, CONFIGURATION), CONFIGURATION))
+    answer = prefix_cache(ledger_of(calls, CONFIGURATION), CONFIGURATION)
+    found = whole(answer)
     # Of call 2, 16 of 20 uncached tokens of a second of prefill; call 3 does not tell.
     assert found["avoidable_gpu_seconds"] == pytest.approx(0.8)
     assert found["reported_hit_tokens"] == 16
+    assert any(note.startswith("what 1 call read from a cache") for note in answer.notes)
 
 
 def test_calls_without_hashes_are_unknown_and_said(ledger_of: LedgerOf) -> None:

@@ -51,7 +51,8 @@ def tokens(ledger: Ledger, **asked: Any) -> dict[str, int]:
 
 
 def test_a_shared_beginning_is_computed_once_and_then_hit(ledger_of: LedgerOf) -> None:
-    ledger = ledger_of([call(1, [1, 2, 3]), call(2, [1, 2, 4])], CONFIGURATION)
+    calls = [call(1, [1, 2, 3]), call(2, [1, 2, 4], cache_read_tokens=32)]
+    ledger = ledger_of(calls, CONFIGURATION)
     # Two shared blocks at first; a block and 4 tokens of each are its own.
     assert tokens(ledger) == {"hit": 32, "first_use": 32, "unshared": 40}
 
@@ -70,7 +71,7 @@ def test_a_small_cache_loses_what_it_evicts(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(calls, CONFIGURATION)
     told = {"first_use": 32, "unshared": 160 + 12}
     assert tokens(ledger, capacity_tokens=160) == told | {"eviction": 32}
-    assert tokens(ledger, capacity_tokens=12 * 16) == told | {"hit": 32}
+    assert tokens(ledger, capacity_tokens=12 * 16) == told | {"unreported": 32}
 
 
 def test_volatile_text_loses_what_stands_behind_it(ledger_of: LedgerOf) -> None:
@@ -124,12 +125,31 @@ def test_prefill_and_money_are_spread_over_the_computed_tokens(ledger_of: Ledger
     assert rows["hit"]["prefill_gpu_seconds"] == 0
 
 
+def test_where_no_call_tells_its_reads_a_simulated_hit_is_no_real_one(ledger_of: LedgerOf) -> None:
+    calls = [call(n, [1, 2, 3], replica=None) for n in (1, 2, 3)]
+    answer = prefix_loss(ledger_of(calls, CONFIGURATION), CONFIGURATION)
+    found = answer.frame.select("cause", "tokens", "prefill_gpu_seconds").rows()
+    # Each call has 52 tokens and a second: one token has one price, whatever it is.
+    assert found == [
+        ("unreported", 96, pytest.approx(96 / 52)),
+        ("first_use", 48, pytest.approx(48 / 52)),
+        ("unshared", 12, pytest.approx(12 / 52)),
+    ]
+    assert any("3 calls read from a cache is not told" in note for note in answer.notes)
+
+
+def test_tokens_written_to_a_cache_were_computed(ledger_of: LedgerOf) -> None:
+    written = {"cache_read_tokens": 0, "cache_write_tokens": 32, "uncached_input_tokens": 4}
+    frame = prefix_loss(ledger_of([call(1, [1, 2], **written)], CONFIGURATION), CONFIGURATION).frame
+    assert frame.select("cause", "tokens").rows() == [("unshared", 36)]
+
+
 def test_models_share_nothing_and_are_told_apart(ledger_of: LedgerOf) -> None:
     calls = [call(1, [1, 2]), call(2, [1, 2], model="n"), call(3, [1, 2], model="n")]
     frame = prefix_loss(ledger_of(calls, CONFIGURATION), CONFIGURATION, by=("model",)).frame
     assert frame.select("model", "cause", "tokens").rows() == [
         ("m", "unshared", 36),
-        ("n", "hit", 32),
+        ("n", "unreported", 32),
         ("n", "first_use", 32),
         ("n", "unshared", 8),
     ]
@@ -140,7 +160,7 @@ def test_what_is_not_known_is_said(ledger_of: LedgerOf) -> None:
     notes = " ".join(prefix_loss(ledger_of(calls, CONFIGURATION), CONFIGURATION).notes)
     for words in (
         "no limit of any cache is known",
-        "what 1 call read from a cache is not told",
+        "what 1 call read from a cache is not told (cached tokens of usage)",
         "the replica of 1 call is not told",
         "of 1 call only the beginning of the prompt is told",
     ):

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.bill import read_bill
 from analysis.errors import NoDataError
+from analysis.prefix_loss import prefix_loss
 from analysis.selection import selected
 from analysis.volatile_prefixes import NOTHING, volatile_prefixes, volatile_prefixes_claims
 from analysis.window import Window
@@ -151,6 +152,32 @@ def test_what_was_read_from_a_cache_all_the_same_is_not_gained(ledger_of: Ledger
     calls = [timed(1, "10:15"), timed(2, "11:25", **told)]
     (row,) = found(ledger_of(calls, CONFIGURATION))
     assert (row["gained_tokens"], row["saved_gpu_seconds"]) == (24, pytest.approx(24 / 200))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"uncached_input_tokens": 400},
+        {"cache_read_tokens": 0, "uncached_input_tokens": 400},
+        {"cache_read_tokens": 100, "cache_write_tokens": 250, "uncached_input_tokens": 50},
+    ],
+)
+def test_tokens_have_the_price_that_prefix_loss_gives_them(
+    ledger_of: LedgerOf, told: dict[str, int]
+) -> None:
+    calls = [timed(n, f"order 1{n}:15 " * 3, **told) for n in (1, 2, 3)]
+    ledger = ledger_of(calls, CONFIGURATION)
+    (row,) = found(ledger)
+    loss = prefix_loss(ledger, CONFIGURATION).frame.rows_by_key("cause", named=True)
+    lost = loss["volatile"][0]
+    assert row["gained_tokens"] == lost["tokens"] > 0
+    assert row["saved_gpu_seconds"] == pytest.approx(lost["prefill_gpu_seconds"])
+
+
+def test_calls_that_do_not_tell_their_reads_are_said(ledger_of: LedgerOf) -> None:
+    calls = [timed(1, "10:15"), timed(2, "11:25")]
+    notes = volatile_prefixes(ledger_of(calls, CONFIGURATION), CONFIGURATION).notes
+    assert any(note.startswith("what 2 calls read from a cache is not told") for note in notes)
 
 
 def test_a_cache_without_room_gains_nothing(ledger_of: LedgerOf) -> None:
