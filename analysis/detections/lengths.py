@@ -69,14 +69,14 @@ def _output_cap(asked: Asked) -> Detected:
             missing,
         )
     by_endpoint = beyond.group_by("endpoint").agg(
-        pl.len(), pl.col("cap_tokens", "longest_tokens").max(),
+        pl.len(), pl.col("p99_tokens", "longest_tokens").max(),
         over=(pl.col("choice_tokens") - pl.col("cap_tokens")).sum(),
     ).sort("over", "endpoint", descending=[True, False], nulls_last=True)  # fmt: skip
     most = by_endpoint.row(0, named=True)
     evidence = (
         f"{counted(beyond.height, 'answer')} beyond the p99 of the endpoint, most at "
-        f"{most['endpoint'] or 'no known endpoint'}: {most['cap_tokens']:,.0f} tokens, the longest "
-        f"{most['longest_tokens']:,.0f}"
+        f"{most['endpoint'] or 'no known endpoint'} (p99 {most['p99_tokens']:,.0f} tokens, longest "
+        f"{most['longest_tokens']:,.0f})"
     )
     return yes(evidence, output_tails_claims(asked), beside=_cut(asked), missing=missing)
 

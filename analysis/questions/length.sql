@@ -11,8 +11,9 @@
 -- identity: known_count + unknown_count = calls that began service in the window; the tokens of
 --   all groups add up to those of law; p50 <= p95 <= p99 <= longest
 
--- A percentile is the least length that so many of the calls do not exceed: exact, and found in
--- the counts of equal lengths, which are few however many calls there are.
+-- A percentile is interpolated as everywhere (docs/glossary.md): it lies p * (known_count - 1)
+-- calls above the shortest. It is exact, and found in the counts of equal lengths, which are few
+-- however many calls there are.
 with measured as (
     select
         g.value as group_number,
@@ -68,6 +69,39 @@ running as (
             rows unbounded preceding
         ) as up_to
     from lengths
+),
+
+placed as (
+    select
+        *,
+        (known_count - 1) * 0.5e0 as p50_place,
+        (known_count - 1) * 0.95e0 as p95_place,
+        (known_count - 1) * 0.99e0 as p99_place
+    from running
+),
+
+-- The calls in whose midst a percentile lies: the one below its place, and the one above.
+around as (
+    select
+        group_number,
+        time_number,
+        caller,
+        measure,
+        sum(whole(tokens) * call_count) as tokens,
+        max(known_count) as known_count,
+        sum(call_count) as call_count,
+        max(tokens) as longest_tokens,
+        max(p50_place - floor(p50_place)) as p50_part,
+        min(case when up_to > floor(p50_place) then tokens end) as p50_low,
+        min(case when up_to > ceil(p50_place) then tokens end) as p50_high,
+        max(p95_place - floor(p95_place)) as p95_part,
+        min(case when up_to > floor(p95_place) then tokens end) as p95_low,
+        min(case when up_to > ceil(p95_place) then tokens end) as p95_high,
+        max(p99_place - floor(p99_place)) as p99_part,
+        min(case when up_to > floor(p99_place) then tokens end) as p99_low,
+        min(case when up_to > ceil(p99_place) then tokens end) as p99_high
+    from placed
+    group by group_number, time_number, caller, measure
 )
 
 select
@@ -75,14 +109,13 @@ select
     time_number,
     caller,
     measure,
-    cast(sum(whole(tokens) * call_count) as double) / nullif(max(known_count), 0) as mean_tokens,
-    min(case when up_to * 100 >= 50 * known_count then tokens end) as p50_tokens,
-    min(case when up_to * 100 >= 95 * known_count then tokens end) as p95_tokens,
-    min(case when up_to * 100 >= 99 * known_count then tokens end) as p99_tokens,
-    max(tokens) as longest_tokens,
-    cast(sum(whole(tokens) * call_count) as bigint) as tokens,
-    cast(max(known_count) as bigint) as known_count,
-    cast(sum(call_count) - max(known_count) as bigint) as unknown_count
-from running
-group by group_number, time_number, caller, measure
+    cast(tokens as double) / nullif(known_count, 0) as mean_tokens,
+    p50_low + p50_part * (p50_high - p50_low) as p50_tokens,
+    p95_low + p95_part * (p95_high - p95_low) as p95_tokens,
+    p99_low + p99_part * (p99_high - p99_low) as p99_tokens,
+    longest_tokens,
+    cast(tokens as bigint) as tokens,
+    cast(known_count as bigint) as known_count,
+    cast(call_count - known_count as bigint) as unknown_count
+from around
 order by group_number, time_number nulls last, caller nulls last, measure

@@ -8,7 +8,7 @@
 --   where only the calls of $user_id, $conversation_id count; $least_calls is how many answers a
 --   group must have
 -- nulls: none; an answer that does not tell its tokens has no row
--- identity: choice_tokens > cap_tokens, which is the p99 of the group, rounded up
+-- identity: choice_tokens > cap_tokens, which is p99_tokens, that of the group, rounded up
 with measured as (
     select
         g.value as group_number,
@@ -34,6 +34,7 @@ with measured as (
 caps as (
     select
         group_number,
+        percentile(choice_tokens, 0.99) as p99_tokens,
         ceil(percentile(choice_tokens, 0.99)) as cap_tokens,
         max(choice_tokens) as longest_tokens
     from measured
@@ -47,6 +48,7 @@ select
     m.caller,
     m.call_no,
     m.choice_tokens,
+    c.p99_tokens,
     c.cap_tokens,
     c.longest_tokens
 from measured as m

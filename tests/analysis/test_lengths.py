@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.context_limits import context_limits
 from analysis.law import law
 from analysis.lengths import concentration, finish_reasons, length, limits
 from ingest.config import Configuration
@@ -46,11 +47,31 @@ def only(frame: pl.DataFrame, **values: Any) -> dict[str, Any]:
     return found.row(0, named=True)
 
 
-def test_a_percentile_is_a_length_that_a_call_has(ledger_of: LedgerOf) -> None:
+def test_a_percentile_is_interpolated_between_two_calls(ledger_of: LedgerOf) -> None:
     calls = [call(n, uncached_input_tokens=n) for n in range(1, 201)]
     found = only(length(ledger_of(calls, CONFIGURATION), CONFIGURATION).frame, measure="input")
     names = ("mean_tokens", "p50_tokens", "p95_tokens", "p99_tokens", "longest_tokens", "tokens")
-    assert [found[name] for name in names] == [100.5, 100, 190, 198, 200, 20_100]
+    assert [found[name] for name in names] == pytest.approx(
+        [100.5, 100.5, 190.05, 198.01, 200, 20_100]
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(tokens=st.lists(st.integers(1, 900), min_size=1, max_size=60))
+def test_a_length_has_one_percentile_whoever_is_asked(
+    ledger_of: LedgerOf, tokens: list[int]
+) -> None:
+    calls = [call(n, visible_output_tokens=count) for n, count in enumerate(tokens)]
+    ledger = ledger_of(calls, CONFIGURATION)
+    found = only(length(ledger, CONFIGURATION).frame, measure="output")
+    limit = limits(ledger, CONFIGURATION).frame.row(0, named=True)
+    totals = context_limits(ledger, CONFIGURATION).frame.row(0, named=True)
+    for name, ratio in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+        expected = pl.Series(tokens).quantile(ratio, "linear")
+        assert found[f"{name}_tokens"] == pytest.approx(expected)
+        if name != "p95":
+            assert limit[f"output_{name}_tokens"] == pytest.approx(expected)
+            assert totals[f"{name}_tokens"] == pytest.approx(expected + 100)
 
 
 def test_a_call_that_tells_no_tokens_is_in_no_length(ledger_of: LedgerOf) -> None:

@@ -166,7 +166,7 @@ def test_answers_beyond_the_p99_are_claimed_for_the_tokens_beyond_it(ledger_of: 
     line = row(ledger_of([*usual, *tail], CONFIGURATION), 22)
     assert line["applies"] == "yes"
     assert line["evidence"].startswith(
-        "2 answers beyond the p99 of the endpoint, most at /ask: 10 tokens, the longest 20: 9 "
+        "2 answers beyond the p99 of the endpoint, most at /ask (p99 10 tokens, longest 20): 9 "
         "GPU-seconds"
     )
     # Half of nine seconds of decode, of two calls.
