@@ -23,7 +23,8 @@ OUTPUT_COSTS = "output_costs"
 priced by the token."""
 
 LEAST_JSON_RATIO = 0.5
-"""An endpoint answers in JSON where so many of its answers that are text do."""
+"""An endpoint answers in JSON where so many of its answers that are text have some, and so many of
+their tokens are JSON: elsewhere it is an example in an explanation."""
 
 HOW_TO_MEASURE = (
     'send answers (gen_ai.output.messages), set content to "hash" or "full", leave measure_answers '
@@ -55,8 +56,10 @@ def shapes_of(connection: Connection, window: Window, filters: Filters) -> pl.Da
 
 def json_cohorts(shapes: pl.DataFrame) -> list[int]:
     """The cohorts of endpoints that answer in JSON."""
-    share = pl.col("json_count").sum() / pl.col("text_count").sum()
-    is_json = (share >= LEAST_JSON_RATIO).over("endpoint").fill_null(value=False)
+    answers = pl.col("json_count").sum() / pl.col("text_count").sum()
+    tokens = pl.col("json_tokens").sum() / pl.col("text_tokens").sum()
+    is_json = (pl.min_horizontal(answers, tokens) >= LEAST_JSON_RATIO).over("endpoint")
+    is_json = is_json.fill_null(value=False)
     found: list[int] = shapes.filter(is_json)["cohort_id"].to_list()
     return found
 

@@ -29,7 +29,7 @@ were one token, which is an upper bound; the question said again."""
 
 SAVED_NOTE = (
     "saved: trailing text, blanks and preambles of at most 64 tokens of endpoints where most "
-    "answers are JSON, and restated questions; an output token costs its share of the decode"
+    "of the output is JSON, and restated questions; an output token costs its share of the decode"
 )
 KEYS_NOTE = (
     "keys are not among what is saved: shorter names save at most key_tokens less one token a key"

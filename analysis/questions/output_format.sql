@@ -18,12 +18,14 @@
 -- measured or as reported, whichever is more: the telemetry may leave out a part of the text. What
 -- need not be written: of endpoints that answer in JSON the trailing text, the blanks and short
 -- preambles, and the restated question. A long preamble may be what the answer rests on.
+-- An endpoint answers in JSON where half of its answers have some, and half of their tokens are.
+-- Elsewhere text with JSON in it is an answer in JSON where half of its tokens are, and else prose.
 -- The table output_costs has what the output of each call priced by the token costs, in billionths.
 with json_cohorts as (
     select explode($json_cohort_ids) as cohort_id
 ),
 
-measured as (
+judged as (
     select
         g.value as group_number,
         t.value as time_number,
@@ -34,7 +36,15 @@ measured as (
         r.call_no,
         r.answer_shape,
         r.answer_tokens,
-        r.answer_shape in ('json', 'json_in_text') as is_json,
+        r.answer_shape = 'json'
+        or (
+            r.answer_shape = 'json_in_text'
+            and (
+                j.cohort_id is not null
+                or (r.preamble_tokens + r.trailing_tokens) * 2 <= r.answer_tokens
+            )
+        ) as is_json,
+        j.cohort_id is not null as is_saved,
         r.json_key_tokens,
         r.json_repeated_key_tokens,
         r.json_value_tokens,
@@ -51,16 +61,7 @@ measured as (
                         r.answer_tokens, coalesce(r.visible_output_tokens, r.output_tokens, 0)
                     )
             else 0e0
-        end as token_ratio,
-        coalesce(r.restated_tokens, 0)
-        + case
-            when j.cohort_id is null or r.json_blank_tokens is null then 0
-            else
-                r.json_blank_tokens + r.trailing_tokens
-                + case
-                    when r.preamble_tokens <= $most_preamble_tokens then r.preamble_tokens else 0
-                end
-        end as saved_tokens
+        end as token_ratio
     from call_rows as r
     inner join pairs($cohort_ids, $group_numbers) as g on r.cohort_id = g.key
     left join pairs($quarters, $time_numbers) as t
@@ -71,6 +72,34 @@ measured as (
         and ($until is null or coalesce(r.started_at, r.arrived_at, r.ended_at) < $until)
         and ($any_user or r.user_id is not distinct from $user_id)
         and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+),
+
+measured as (
+    select
+        group_number,
+        time_number,
+        caller,
+        call_no,
+        answer_shape,
+        answer_tokens,
+        is_json,
+        case when is_json then json_key_tokens end as json_key_tokens,
+        case when is_json then json_repeated_key_tokens end as json_repeated_key_tokens,
+        case when is_json then json_value_tokens end as json_value_tokens,
+        case when is_json then json_syntax_tokens end as json_syntax_tokens,
+        case when is_json then json_blank_tokens end as json_blank_tokens,
+        case when is_json then preamble_tokens end as preamble_tokens,
+        case when is_json then trailing_tokens end as trailing_tokens,
+        restated_tokens,
+        token_ratio,
+        coalesce(restated_tokens, 0)
+        + case
+            when not is_saved or json_blank_tokens is null then 0
+            else
+                json_blank_tokens + trailing_tokens
+                + case when preamble_tokens <= $most_preamble_tokens then preamble_tokens else 0 end
+        end as saved_tokens
+    from judged
 ),
 
 charged as (
@@ -112,7 +141,12 @@ parts as (
         count(case when m.is_json then 1 end) as json_count,
         count(case when m.answer_shape = 'broken_json' then 1 end) as broken_json_count,
         count(case when m.answer_shape = 'label' then 1 end) as label_count,
-        count(case when m.answer_shape = 'prose' then 1 end) as prose_count,
+        count(
+            case
+                when m.answer_shape = 'prose' then 1
+                when m.answer_shape = 'json_in_text' and not m.is_json then 1
+            end
+        ) as prose_count,
         sum(m.answer_tokens) as answer_tokens,
         sum(case when m.is_json then m.answer_tokens end) as json_tokens,
         sum(m.json_key_tokens) as key_tokens,

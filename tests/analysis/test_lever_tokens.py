@@ -17,7 +17,11 @@ S = 1_000_000_000
 MIDNIGHT = 1_791_158_400 * S  # 2026-10-05T00:00:00Z
 POOL = Pool(name="a", models=("m",), replicas=2, price_per_gpu_hour=Decimal(36))
 CONFIGURATION = Configuration(pools=(POOL,))
-WRAPPED = 'Here is the JSON:\n```json\n{"label": "spam"}\n```\nLet me know if you need more.'
+WRAPPED = (
+    "Here is the JSON:\n```json\n"
+    '{"label":"spam","reason":"It offers a lot of money for nothing to all who answer it today"}'
+    "\n```\nLet me know if you need more."
+)
 QUESTION = "How do I reset my password?"
 PROSE = "Open the settings first. Then choose what you want to see, and save it. Done."
 RESTATING = "You asked how to reset your password. Open Settings. Then choose Security."
@@ -139,16 +143,16 @@ def test_prose_with_a_long_tail_may_be_brief(ledger_of: LedgerOf) -> None:
 
 
 def test_text_around_json_need_not_be_written(ledger_of: LedgerOf) -> None:
-    calls = [call(n, prompt=QUESTION, completion=WRAPPED) for n in range(2)]
+    calls = [call(n, prompt=QUESTION, completion=WRAPPED) for n in range(4)]
     ledger = ledger_of(calls, CONFIGURATION)
     stop, structured, restated = (row(ledger, number) for number in (23, 25, 26))
-    # Of 24 tokens 8 stand before the JSON and 10 behind it, a second of decode each call.
+    # Of 40 tokens 8 stand before the JSON and 10 behind it, a second of decode each call.
     assert stop["evidence"].startswith(
-        "2 answers with text after the end of the JSON, 20 tokens: 1 GPU-seconds"
+        "4 answers with text after the end of the JSON, 40 tokens: 1 GPU-seconds"
     )
-    assert stop["attributed_gpu_seconds"] == pytest.approx(2 * 10 / 24)
+    assert stop["attributed_gpu_seconds"] == pytest.approx(4 * 10 / 40)
     # Parts of one answer are on different tokens: none takes from the other.
-    assert structured["attributed_gpu_seconds"] == pytest.approx(2 * 8 / 24)
+    assert structured["attributed_gpu_seconds"] == pytest.approx(4 * 8 / 40)
     assert structured["alone_gpu_seconds"] == structured["attributed_gpu_seconds"]
     assert restated["applies"] == "no"
 

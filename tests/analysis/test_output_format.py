@@ -28,9 +28,13 @@ CONFIGURATION = Configuration(
 )
 ALL_TIME = Window()
 
-# Two tokens before the brace, twelve of JSON, eight after it: see tests/counting.
+# Twelve tokens of JSON; then eight before the brace, 22 of JSON, ten after it: see tests/counting.
 COMPACT = '{"name": "Bob", "age": 3}'
-WRAPPED = 'Here is the JSON:\n```json\n{"label": "spam"}\n```\nLet me know if you need more.'
+WRAPPED = (
+    "Here is the JSON:\n```json\n"
+    '{"label":"spam","reason":"It offers a lot of money for nothing to all who answer it today"}'
+    "\n```\nLet me know if you need more."
+)
 QUESTION = "How do I reset my password?"
 RESTATING = "You asked how to reset your password. Open Settings. Then choose Security."
 
@@ -66,24 +70,24 @@ def test_the_parts_of_answers_in_json_add_up(ledger_of: LedgerOf) -> None:
     found = row(ledger_of([call(1, COMPACT), call(2, WRAPPED)], CONFIGURATION))
     parts = ("preamble", "key", "value", "syntax", "blank", "trailing")
     told = [found[f"{name}_tokens"] for name in parts]
-    assert told == [8, 7, 7, 3, 1, 10]
-    assert sum(told) == found["json_tokens"] == found["answer_tokens"] == 36
+    assert told == [8, 9, 21, 3, 1, 10]
+    assert sum(told) == found["json_tokens"] == found["answer_tokens"] == 52
     assert (found["json_count"], found["json_ratio"]) == (2, 1.0)
 
 
-# 24 tokens were measured of WRAPPED and reported: of 10 s of decode 8/24 and 10/24 are text around.
+# 40 tokens were measured of WRAPPED, more than reported: of 10 s of decode 18/40 are text around.
 def test_text_around_json_costs_its_share_of_the_decode(ledger_of: LedgerOf) -> None:
     found = row(ledger_of([call(1, WRAPPED)], CONFIGURATION))
     assert found["decode_gpu_seconds"] == 10
-    assert found["preamble_gpu_seconds"] == pytest.approx(10 * 8 / 24)
-    assert found["trailing_gpu_seconds"] == pytest.approx(10 * 10 / 24)
-    assert found["saved_gpu_seconds"] == pytest.approx(10 * 18 / 24)
-    assert found["saved_cost"] == pytest.approx(Decimal("0.0075"))
+    assert found["preamble_gpu_seconds"] == pytest.approx(10 * 8 / 40)
+    assert found["trailing_gpu_seconds"] == pytest.approx(10 * 10 / 40)
+    assert found["saved_gpu_seconds"] == pytest.approx(10 * 18 / 40)
+    assert found["saved_cost"] == pytest.approx(Decimal("0.0045"))
 
 
 def test_hidden_reasoning_is_no_part_of_the_answer(ledger_of: LedgerOf) -> None:
     found = row(ledger_of([call(1, WRAPPED, reasoning_tokens=72)], CONFIGURATION))
-    assert found["trailing_gpu_seconds"] == pytest.approx(10 * 24 / 96 * 10 / 24)
+    assert found["trailing_gpu_seconds"] == pytest.approx(10 * 24 / 96 * 10 / 40)
 
 
 def test_where_a_part_of_the_text_is_told_the_rest_is_not_taken_for_alike(
@@ -96,7 +100,7 @@ def test_where_a_part_of_the_text_is_told_the_rest_is_not_taken_for_alike(
 def test_output_that_is_priced_by_the_token_is_saved_at_its_price(ledger_of: LedgerOf) -> None:
     rented = {"model": "rented", "pool": None, "replica": None, "timing_source": "stream"}
     found = row(ledger_of([call(1, WRAPPED, **rented)], CONFIGURATION))
-    assert (found["saved_cost"], found["currency"]) == (Decimal("0.018"), "USD")
+    assert (found["saved_cost"], found["currency"]) == (Decimal("0.0108"), "USD")
     assert found["saved_gpu_seconds"] is None
 
 
@@ -104,15 +108,17 @@ def test_an_answer_that_was_not_seen_saves_nothing(ledger_of: LedgerOf) -> None:
     found = row(ledger_of([call(1, WRAPPED), call(2, None)], CONFIGURATION))
     assert (found["call_count"], found["measured_count"]) == (2, 1)
     assert found["decode_gpu_seconds"] == 20
-    assert found["saved_gpu_seconds"] == pytest.approx(10 * 18 / 24)
-    assert found["saved_cost"] == pytest.approx(Decimal("0.0075"))
+    assert found["saved_gpu_seconds"] == pytest.approx(10 * 18 / 40)
+    assert found["saved_cost"] == pytest.approx(Decimal("0.0045"))
 
 
 def test_a_long_preamble_may_be_needed_and_is_not_saved(ledger_of: LedgerOf) -> None:
     thought = "The customer writes about a bill. " * 12
-    found = row(ledger_of([call(1, f"{thought}\n{COMPACT}")], CONFIGURATION))
+    rows = json.dumps([{"name": "Bob", "age": n} for n in range(20)])
+    found = row(ledger_of([call(1, f"{thought}\n{rows}")], CONFIGURATION))
     assert found["preamble_tokens"] > 64
-    assert found["saved_gpu_seconds"] == pytest.approx(10 / found["answer_tokens"])
+    blanks = found["blank_tokens"] / found["answer_tokens"]
+    assert found["saved_gpu_seconds"] == pytest.approx(10 * blanks)
 
 
 def test_json_in_the_answers_of_an_endpoint_that_mostly_speaks_is_left_alone(
@@ -123,6 +129,34 @@ def test_json_in_the_answers_of_an_endpoint_that_mostly_speaks_is_left_alone(
     found = row(ledger)
     assert (found["trailing_tokens"], found["saved_gpu_seconds"]) == (10, 0)
     assert output_format_claims(ledger, window=ALL_TIME).is_empty()
+
+
+EXPLAINING = (
+    "The pump moves water from the lower to the upper tank when the switch is on. It stops by "
+    'itself. Example: {"k": 5} The number is the level in percent, and it is read once a minute '
+    "by the controller."
+)
+
+
+def test_prose_with_an_example_in_json_is_prose(ledger_of: LedgerOf) -> None:
+    """6 of 49 tokens are JSON, in every answer of the endpoint."""
+    ledger = ledger_of([call(n, EXPLAINING) for n in (1, 2)], CONFIGURATION)
+    found = row(ledger)
+    assert (found["json_count"], found["json_ratio"], found["prose_count"]) == (0, 0.0, 2)
+    names = ("json_tokens", "preamble_tokens", "trailing_tokens", "trailing_gpu_seconds")
+    assert [found[name] for name in names] == [None] * 4
+    assert found["saved_gpu_seconds"] == 0
+    assert output_format_claims(ledger, window=ALL_TIME).is_empty()
+
+
+def test_an_example_in_an_endpoint_whose_output_is_mostly_json_is_text_around_json(
+    ledger_of: LedgerOf,
+) -> None:
+    rows = json.dumps([{"a": n} for n in range(20)], separators=(",", ":"))
+    ledger = ledger_of([call(1, rows), call(2, EXPLAINING)], CONFIGURATION)
+    found = row(ledger)
+    assert (found["json_count"], found["trailing_tokens"]) == (2, 19)
+    assert found["saved_gpu_seconds"] == pytest.approx(10 * (24 + 1 + 19) / 49)
 
 
 def test_a_question_that_is_said_again_is_saved(ledger_of: LedgerOf) -> None:
