@@ -12,11 +12,16 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from analysis.detections.detected import Applies, Detected
+from analysis.detections.detected import Applies, Detected, joined
 from analysis.detections.known import Lever
 from analysis.savings import Bill, Saving
 from analysis.union import Union
 from analysis.worth import Pricing, Worth
+
+FLOORED = frozenset(range(22, 28))
+"""Levers that take tokens out of answers and prompts: they find a few in any traffic, and"""
+LEAST_RATIO = Decimal("0.0001")
+"""apply where that is such a share of the GPU-seconds, or of the money of some currency."""
 
 RANKS: Mapping[Applies, int] = {"yes": 0, "unknown": 1, "no": 2}
 
@@ -35,20 +40,25 @@ class Planned:
 
 
 def planned(
-    bill: Bill, detections: Iterable[tuple[Lever, Detected]], pricing: Pricing
+    bill: Bill, detections: Iterable[tuple[Lever, Detected]], pricing: Pricing, whole: Worth
 ) -> list[Planned]:
-    """All levers in the order of the plan.
+    """All levers in the order of the plan; `whole` is what the bill is worth.
 
     Claims of one lever at a time are in memory: the others wait in files.
     """
     with TemporaryDirectory(prefix="gpuledger-") as folder:
         detected, alone = [], {}
         for lever, found in detections:
+            told = found
             if found.claims is not None and found.applies == "yes":
                 claims = bill.served(found.claims)
-                claims.write_ipc(_file(folder, lever))
-                alone[lever.number] = pricing.worth(bill.saving(bill.claim(claims)))
-            detected.append((lever, replace(found, claims=None)))
+                worth = pricing.worth(bill.saving(bill.claim(claims)))
+                if lever.number in FLOORED and _is_little(worth, whole):
+                    told = _too_little(found)
+                else:
+                    claims.write_ipc(_file(folder, lever))
+                    alone[lever.number] = worth
+            detected.append((lever, replace(told, claims=None)))
         by_money = len({currency for one in alone.values() for currency in one.by_currency}) == 1
         detected.sort(
             key=lambda pair: _order(pair[0], pair[1], alone.get(pair[0].number), by_money=by_money)
@@ -68,6 +78,30 @@ def planned(
         )
         for lever, found in detected
     ]
+
+
+def _is_little(worth: Worth, whole: Worth) -> bool:
+    """Whether all that is known of a saving is less than `LEAST_RATIO` of the bill."""
+    if worth.unpriced_call_count:
+        return False
+    gpu_ps = LEAST_RATIO * whole.gpu_ps
+    if worth.gpu_ps and worth.gpu_ps >= gpu_ps:
+        return False
+    return not any(
+        amount.cost and bill.cost and amount.cost >= LEAST_RATIO * bill.cost
+        for currency, amount in worth.by_currency.items()
+        if (bill := whole.by_currency.get(currency)) is not None
+    )
+
+
+def _too_little(found: Detected) -> Detected:
+    """`found` without its claims: it applies by what else was seen, or not at all."""
+    little = f"that saves less than {LEAST_RATIO:.2%} of the bill"
+    return replace(
+        found,
+        applies="yes" if found.is_seen else "no",
+        evidence=joined(found.evidence, little),
+    )
 
 
 def _file(folder: str, lever: Lever) -> Path:

@@ -67,7 +67,8 @@ def levers(
     bill = read_bill(connection, asked_window, filters, configuration)
     pricing = Pricing(rates=rates_in(connection), cohorts=read_cohorts(connection, filters))
     detections = ((lever, _detected(lever, asked)) for lever in levers_known())
-    plan, whole = planned(bill, detections, pricing), pricing.worth(bill.total())
+    whole = pricing.worth(bill.total())
+    plan = planned(bill, detections, pricing, whole)
     frame = lines_of(plan, whole)
     resolved = bounded(connection, asked_window, filters)
     return Answer(

@@ -54,6 +54,9 @@ attributed savings add up to what all levers save together, and no token is in i
 
 What is {ATTRIBUTED}.
 
+Levers 22 to 27 take tokens out of answers and prompts. Where those of them that claim tokens save
+less than 0.01 % of the bill, they do not apply: a few tokens too many are in any traffic.
+
 A lever that cannot be judged from what was ingested is `unknown`, and `missing` says what it needs.
 Where a lever saves several currencies it has a line for each."""
 

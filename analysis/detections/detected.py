@@ -105,7 +105,8 @@ class Detected:
     """Whether a lever applies, by which evidence, on which calls, and what is not known.
 
     `beside` is said after the figures of the claims. `claims` are as `analysis/claims.py` has them;
-    None where the ledger cannot attribute a saving.
+    None where the ledger cannot attribute a saving. `is_seen`: the evidence holds however little
+    the claims come to.
     """
 
     applies: Applies
@@ -113,6 +114,7 @@ class Detected:
     beside: str | None = None
     claims: pl.DataFrame | None = None
     missing: str | None = None
+    is_seen: bool = False
 
 
 Detection = Callable[[Asked], Detected]
@@ -124,9 +126,17 @@ def yes(
     *,
     beside: str | None = None,
     missing: str | None = None,
+    is_seen: bool = False,
 ) -> Detected:
     """The lever applies."""
-    return Detected(applies="yes", evidence=evidence, beside=beside, claims=claims, missing=missing)
+    return Detected(
+        applies="yes",
+        evidence=evidence,
+        beside=beside,
+        claims=claims,
+        missing=missing,
+        is_seen=is_seen,
+    )
 
 
 def no(evidence: str, missing: str | None = None) -> Detected:

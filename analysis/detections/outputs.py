@@ -21,8 +21,6 @@ MOST_ENDPOINTS = 3
 NARROW_RATIO = 0.95
 VOLUME = 1_000
 """Fewer answers are not worth a model of their own."""
-KEYS_RATIO = 0.2
-"""So much of JSON is much for the names of its keys."""
 
 
 def _rows(asked: Asked) -> pl.DataFrame:
@@ -70,9 +68,9 @@ def _structured(asked: Asked) -> Detected:
     if not sums["json"]:
         return no("no endpoint answers in JSON", missing)
     keys = f"names of keys are {sums['key'] / sums['json']:.0%} of {sums['json']:,} tokens of JSON"
-    if claims.is_empty() and sums["key"] < KEYS_RATIO * sums["json"]:
-        return no(keys, missing)
     evidence = f"{sums['preamble']:,} tokens before JSON, {sums['blank']:,} of blanks in it"
+    if claims.is_empty():
+        return no(str(joined(evidence, keys)), missing)
     return yes(evidence, claims, beside=keys, missing=missing)
 
 

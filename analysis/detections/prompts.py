@@ -17,6 +17,8 @@ from analysis.wording import counted
 
 LEAST_RATIO = 0.01
 """Less than this share of the prefill is no matter of prompts."""
+LEAST_UNTOUCHED_RATIO = 0.01
+"""So much of the chunks that no answer touches is a sign, whatever else a budget would save."""
 MOST_ENDPOINTS = 3
 AT_MOST = "at most {:,.0f} GPU-seconds of prefill"
 
@@ -41,15 +43,30 @@ def _retrieval_budget(asked: Asked) -> Detected:
     )
     beside = joined(
         f"{sums['repeated_tokens']:,} tokens are in other calls too",
-        f"of {sums['judged_tokens']:,} tokens no word of {sums['untouched_tokens']:,} is in the "
-        "answer, which is a sign and no proof"
-        if sums["judged_tokens"]
-        else None,
+        _untouched(sums["untouched_tokens"], sums["judged_tokens"]),
     )
     missing = _unmeasured(rows)
     if claims.is_empty() and not sums["untouched_tokens"]:
         return no(str(joined(evidence, beside)), missing)
-    return yes(evidence, claims, beside=beside, missing=missing)
+    return yes(
+        evidence,
+        claims,
+        beside=beside,
+        missing=missing,
+        is_seen=sums["untouched_tokens"] >= LEAST_UNTOUCHED_RATIO * sums["judged_tokens"] > 0,
+    )
+
+
+def _untouched(untouched_tokens: int, judged_tokens: int) -> str | None:
+    """What answers show of the chunks that they could be compared with."""
+    if not judged_tokens:
+        return None
+    if not untouched_tokens:
+        return f"all of {judged_tokens:,} tokens are in chunks of which the answer has words"
+    return (
+        f"{untouched_tokens:,} of {judged_tokens:,} tokens are in chunks of which the answer has "
+        "no word, a sign and no proof"
+    )
 
 
 def _unmeasured(rows: pl.DataFrame) -> str | None:

@@ -157,6 +157,30 @@ def test_text_around_json_need_not_be_written(ledger_of: LedgerOf) -> None:
     assert restated["applies"] == "no"
 
 
+def test_what_saves_next_to_nothing_does_not_apply(ledger_of: LedgerOf) -> None:
+    """Half a second of decode (2 x 10 of 40 tokens), of some 4,900 or 5,100 in all."""
+    long = call(9, endpoint="/other", completion=PROSE)
+    wrapped = [call(n, prompt=QUESTION, completion=WRAPPED) for n in range(2)]
+    for seconds, applies in ((4_900, "yes"), (5_100, "no")):
+        long["ended_at"] = long["started_at"] + seconds * S
+        line = row(ledger_of([*wrapped, long], CONFIGURATION), 23)
+        assert line["applies"] == applies
+    assert line["evidence"] == (
+        "2 answers with text after the end of the JSON, 20 tokens; that saves less than 0.01% of "
+        "the bill"
+    )
+    assert line["attributed_gpu_seconds"] is None
+
+
+def test_names_of_keys_alone_are_no_saving(ledger_of: LedgerOf) -> None:
+    calls = [call(n, prompt=QUESTION, completion='{"customer_identifier":1}') for n in range(2)]
+    line = row(ledger_of(calls, CONFIGURATION), 25)
+    assert line["applies"] == "no"
+    assert line["evidence"].startswith(
+        "0 tokens before JSON, 0 of blanks in it; names of keys are "
+    )
+
+
 def test_a_question_said_again_need_not_be(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(
         [call(1, prompt=QUESTION, completion=RESTATING, visible_output_tokens=15)], CONFIGURATION

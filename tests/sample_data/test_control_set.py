@@ -114,7 +114,8 @@ DETECTIONS: Mapping[str, Finds] = {
         pl.col("result") == "failed"
     ),
     "levers": lambda ledger, configuration: levers(ledger, configuration).frame.filter(
-        pl.col("busy_ratio") > LEAST_RATIO
+        (pl.col("busy_ratio") > LEAST_RATIO)
+        | (pl.col("applies") == "yes") & pl.col("number").is_in([22, 23, 25, 26, 27])
     ),
 }
 """Question to what it would wrongly take for waste; each must be empty."""

@@ -42,9 +42,12 @@ def test_a_twentieth_of_the_gpu_seconds_is_a_fortieth_of_the_bill(answer: Answer
 
 def test_what_is_planted_applies_and_nothing_is_guessed(answer: Answer) -> None:
     lines = {line["number"]: line for line in answer.frame.to_dicts()}
-    planted = (1, 2, 3, 4, 9, 10, 12, 20, 21, 22, 23, 25, 26, 27, 29, 31, 33, 42, 44)
+    planted = (1, 2, 3, 4, 9, 10, 12, 20, 21, 22, 23, 25, 26, 29, 31, 33, 42, 44)
     assert {number for number in planted if lines[number]["applies"] != "yes"} == set()
     assert [number for number in (8, 34, 35, 43) if lines[number]["applies"] != "unknown"] == []
+    # Menus in prompts are found, and are next to nothing: 7 GPU-seconds, 0.006 USD.
+    assert lines[27]["applies"] == "no"
+    assert "that saves less than 0.01% of the bill" in lines[27]["evidence"]
     # The time that prompts of /rag/answer begin with keeps what follows out of the cache.
     assert lines[12]["attributed_gpu_seconds"] == pytest.approx(978.7, abs=0.1)
     assert lines[4]["attributed_gpu_seconds"] == pytest.approx(491.788, abs=1e-3)
