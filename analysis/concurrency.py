@@ -146,7 +146,7 @@ def _ratios(total: pl.DataFrame) -> pl.DataFrame:
         kv_p95_tokens=pl.when(is_told).then(pl.min_horizontal("kv_p95_tokens", "most_kv_tokens")),
         kv_max_tokens=pl.when(is_told).then(pl.col("most_kv_tokens")),
         kv_told_ratio=_quotient(told_s, pl.col("residence_s")),
-        kv_cache_tokens=_quotient(pl.col("room_s").fill_nan(None), busy),
+        kv_cache_tokens=_quotient(pl.col("room_s").fill_nan(None), busy).round(3),
         call_kv_tokens=pl.when(is_told).then(_quotient(pl.col("kv_token_s"), told_s)),
         queue_told_ratio=_quotient(
             pl.col("residence_s") - pl.col("unseen_s"), pl.col("residence_s")

@@ -29,6 +29,8 @@ Row = dict[str, Any]
 MISSING = "–"
 ADDING_UP = "cost"
 """The column whose cells are lines of one bill."""
+ALL_COST = {"cost", "cost_with_idle"}
+"""Where both are shown, equal amounts have equal texts, and neither is rounded to its sum."""
 ROUNDED_SCALE = 3
 """A column of at most so many places was rounded by its question, and is shown as it is."""
 COLUMN_GAP = 3
@@ -86,7 +88,8 @@ def _write_table(frame: pl.DataFrame, title: str | None) -> None:
     is_terminal = sys.stdout.isatty()
     console.width = console.width if is_terminal else UNLIMITED_WIDTH
     widest_cell = MAX_CELL_WIDTH if is_terminal else UNLIMITED_WIDTH
-    texts = {name: _column_texts(frame[name]) for name in frame.columns}
+    is_bill = not set(frame.columns) >= ALL_COST
+    texts = {name: _column_texts(frame[name], is_bill=is_bill) for name in frame.columns}
     widths = {
         name: min(max(map(len, [name, *cells])), widest_cell) for name, cells in texts.items()
     }
@@ -134,12 +137,12 @@ def column_bands(frame: pl.DataFrame, widths: dict[str, int], width: int) -> lis
     return [labels + band for band in bands]
 
 
-def _column_texts(column: pl.Series) -> list[str]:
+def _column_texts(column: pl.Series, *, is_bill: bool) -> list[str]:
     if isinstance(column.dtype, pl.Decimal) and column.dtype.scale <= ROUNDED_SCALE:
         places = column.dtype.scale
         return [MISSING if value is None else f"{value:,.{places}f}" for value in column.to_list()]
     if column.dtype.is_decimal():
-        return _money_texts(column.to_list(), adds_up=column.name == ADDING_UP)
+        return _money_texts(column.to_list(), adds_up=is_bill and column.name == ADDING_UP)
     return [cell_text(value) for value in column.to_list()]
 
 

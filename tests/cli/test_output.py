@@ -107,3 +107,14 @@ def test_a_name_cannot_write_on_the_terminal() -> None:
 def test_labels_leave_half_of_a_band_to_the_figures() -> None:
     widths = {"endpoint": 30, "N": 6, "Td_s": 12, "cost": 8}
     assert column_bands(FRAME, widths, 50) == [["endpoint", "N"], ["Td_s", "cost"]]
+
+
+def test_equal_amounts_have_equal_texts_beside_the_cost_with_idle_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Three costs of 1.004 add up to 3.01: one of them alone would be shown as 1.01."""
+    cost = pl.Series([Decimal("1.004")] * 3, dtype=pl.Decimal(18, 6))
+    all_cost = pl.Series([Decimal("1.004"), Decimal("1.004"), Decimal(9)], dtype=pl.Decimal(18, 6))
+    write_frame(pl.DataFrame({"cost": cost, "cost_with_idle": all_cost}), "table")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if "1.0" in line]
+    assert rows == [["1.00", "1.00"], ["1.00", "1.00"], ["1.00", "9.00"]]
