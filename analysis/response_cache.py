@@ -11,7 +11,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.duplicates import APART_REASON, TOLD_NOTE, duplicate_calls, saved_calls
 from analysis.groups import Groups, groups_of
-from analysis.repetition import known_hashes, spent_text
+from analysis.repetition import known_hashes, repeated_costs, spent_text
 from analysis.ttl import DEFAULT_TTL_NS, ttl_text
 from analysis.window import Window
 from analysis.wording import counted
@@ -39,8 +39,10 @@ def response_cache(  # noqa: PLR0913 - a question is asked by keywords
     docs/metrics/response_cache.md. Raises `NoDataError` where no call is in the window.
     """
     groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
-    frame = _rows(ledger.connection, groups, ttl_ns)
-    notes = tuple(_notes(ledger.connection, groups, frame, ttl_ns))
+    found = duplicate_calls(ledger.connection, groups.asked, groups.filters, ttl_ns)
+    frame = _rows(ledger.connection, groups, found)
+    saved = found.filter(pl.col("is_duplicate") & _IS_SAVED)
+    notes = tuple(_notes(ledger.connection, groups, frame, saved, ttl_ns))
     return Answer(frame=frame, notes=notes, window=groups.window)
 
 
@@ -55,8 +57,7 @@ def response_cache_claims(
     return saved_calls(duplicate_calls(ledger.connection, window, where, ttl_ns))
 
 
-def _rows(connection: Connection, groups: Groups, ttl_ns: int) -> pl.DataFrame:
-    found = duplicate_calls(connection, groups.asked, groups.filters, ttl_ns)
+def _rows(connection: Connection, groups: Groups, found: pl.DataFrame) -> pl.DataFrame:
     cached = found.filter("is_duplicate").select("call_no", is_saved=_IS_SAVED)
     connection.register(CACHED_CALLS, cached)
     try:
@@ -66,12 +67,13 @@ def _rows(connection: Connection, groups: Groups, ttl_ns: int) -> pl.DataFrame:
 
 
 def _notes(
-    connection: Connection, groups: Groups, frame: pl.DataFrame, ttl_ns: int
+    connection: Connection, groups: Groups, frame: pl.DataFrame, saved: pl.DataFrame, ttl_ns: int
 ) -> Iterator[str]:
     yield f"window: {groups.window.text()}; the cache is empty at its begin"
     hit_count, apart_count = (int(frame[name].sum()) for name in ("hit_count", "apart_count"))
     call_count = int(frame["call_count"].sum())
-    spent = spent_text(frame, "saved_gpu_seconds", "saved_cost")
+    costs = repeated_costs(connection, saved.with_columns(group_no=pl.col("call_no")))
+    spent = spent_text(costs, "duplicate_gpu_seconds", "duplicate_cost")
     yield (
         f"{hit_count:,} of {counted(call_count, 'call')} answered within {ttl_text(ttl_ns)} of an "
         f"answer to the same: {spent}"
@@ -80,6 +82,12 @@ def _notes(
         yield f"counted apart: {counted(apart_count, 'call')}: {APART_REASON}"
     if unpriced := int(frame["unpriced_hit_count"].sum()):
         yield f"without a price: {counted(unpriced, 'hit')}"
+    is_without = (pl.col("hit_count") > pl.col("unpriced_hit_count")) & pl.col("cost").is_null()
+    if several := frame.filter(is_without).height:
+        yield (
+            f"no cost in {counted(several, 'group')} whose calls are in several currencies: ask by "
+            "model or pool"
+        )
     if hit_count + apart_count:
         yield TOLD_NOTE
     yield from known_hashes(connection, groups.asked, groups.filters)["calls"].notes()

@@ -145,19 +145,23 @@ def _by_endpoint(
         joined = joined.join(part, on="endpoint", how="left", nulls_equal=True)
     whole_numbers = ("question_count", "compared_count", "near_pair_count", "rejected_pair_count",
              "group_count", "hit_count", "unpriced_hit_count")  # fmt: skip
+    has_texts = pl.col("text_count") > 0
     return joined.select(
         "endpoint",
         "call_count",
         "text_count",
-        *[pl.col(name).cast(pl.Int64).fill_null(0) for name in whole_numbers],
+        *[
+            pl.when(has_texts).then(pl.col(name).cast(pl.Int64).fill_null(0)).alias(name)
+            for name in whole_numbers
+        ],
         "gpu_seconds",
         pl.col("cost").cast(MONEY),
         "currency",
         "rejected_by",
-        threshold=pl.lit(THRESHOLD),
-        false_hit_ratio=pl.lit(rate.ratio),
-        false_hit_upper_ratio=pl.lit(rate.upper_ratio),
-        recall_ratio=pl.lit(rate.recall_ratio),
+        threshold=pl.when(has_texts).then(THRESHOLD),
+        false_hit_ratio=pl.when(has_texts).then(rate.ratio),
+        false_hit_upper_ratio=pl.when(has_texts).then(rate.upper_ratio),
+        recall_ratio=pl.when(has_texts).then(rate.recall_ratio),
     ).sort("gpu_seconds", "hit_count", "call_count", descending=True, nulls_last=True)
 
 

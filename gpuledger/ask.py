@@ -70,6 +70,8 @@ def ask(
             answer = question(ledger)
     if name == "law" and output_format == "table":
         answer = replace(answer, frame=with_totals(answer.frame))
+    if name in (*LISTS, "semantic_cache") and name != "rejects":  # it names its own
+        answer = replace(answer, notes=(f"window: {answer.window.text()}", *answer.notes))
     title = (
         name
         if name in (*LISTS, "engine", "budget", "semantic_cache")

@@ -12,7 +12,7 @@ from analysis.duplicates import duplicates
 from analysis.errors import NoDataError
 from analysis.response_cache import response_cache, response_cache_claims
 from analysis.window import Window
-from ingest.config import Configuration, Pool
+from ingest.config import Configuration, Pool, TokenPrice
 
 POOL = Pool(name="gpus", models=("m",), price_per_gpu_hour=Decimal("3.6"), replicas=20)
 CONFIGURATION = Configuration(pools=(POOL,))
@@ -168,3 +168,26 @@ def test_what_is_not_compared_is_of_the_calls_selected(ledger_of: Any) -> None:
     )
     assert not any(note.startswith("not compared") for note in told)
     assert silent[-1].startswith("not compared: 1 of 1 calls tell no prompt")
+
+
+def test_a_group_of_two_currencies_says_its_money_in_the_notes(ledger_of: Any) -> None:
+    euros, dollars = (
+        TokenPrice(
+            model=currency, input_per_mtok=Decimal(100), output_per_mtok=Decimal(1000),
+            currency=currency,
+        )
+        for currency in ("EUR", "USD")
+    )  # fmt: skip
+    prices = Configuration(token_prices=(euros, dollars))
+    calls = [
+        call(n, 20 * n, model, model=model, timing_source="span", replica=None)
+        for n, model in enumerate(["EUR", "EUR", "USD", "USD", "USD"])
+    ]
+    answer = response_cache(ledger_of(calls, prices), prices, ttl_ns=TTL_NS)
+    (row,) = answer.frame.to_dicts()
+    assert (row["hit_count"], row["saved_cost"], row["currency"]) == (3, None, None)
+    # A call is 100 tokens of input and 10 of output, a hundredth each.
+    assert answer.notes[1].endswith("0.000 GPU-seconds, 0.02 EUR, 0.04 USD")
+    assert answer.notes[2] == (
+        "no cost in 1 group whose calls are in several currencies: ask by model or pool"
+    )
