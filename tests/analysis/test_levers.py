@@ -98,7 +98,9 @@ def test_a_call_that_two_levers_save_is_saved_by_the_first(ledger_of: Any) -> No
 def test_the_evidence_has_calls_share_money_and_the_endpoint_of_most_of_it(ledger_of: Any) -> None:
     answer = levers(ledger_of(REPEATED, CONFIGURATION), CONFIGURATION)
     assert row(answer, 3)["evidence"] == (
-        "1 attempt in vain: 1 error: 10 GPU-seconds (14.3%), 0.010000 USD, all of it at /ask"
+        "1 attempt in vain: 1 error: 10 GPU-seconds (14.3%), 0.010000 USD, all of it at /ask; at "
+        "most: 1 of these, 10.000 GPU-seconds, is the first attempt of an operation that "
+        "recovered, which no cap avoids"
     )
     assert row(answer, 2)["evidence"] == (
         "2 calls were sent while the same was in flight: 20 GPU-seconds (28.6%), 0.020000 USD, all "
@@ -124,7 +126,7 @@ def test_on_calls_without_any_waste_no_lever_that_saves_calls_applies(ledger_of:
     calls = [call(n, n * 20, trace_id=f"{n:032x}", output_hash=f"o{n}") for n in range(1, 6)]
     answer = levers(ledger_of(calls, CONFIGURATION), CONFIGURATION)
     assert [row(answer, number)["applies"] for number in (1, 2, 3, 4)] == ["no"] * 4
-    assert row(answer, 3)["evidence"] == "no attempt was made again"
+    assert row(answer, 3)["evidence"] == "no failed attempt was made again"
 
 
 def test_what_the_ledger_does_not_tell_is_said_to_be_missing(ledger_of: Any) -> None:
