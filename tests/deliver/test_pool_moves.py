@@ -202,7 +202,7 @@ select * exclude (
     input_tokens, output_tokens, response_id, tools_hash, is_cache_hit, answer_shape, answer_tokens,
     preamble_tokens, json_key_tokens, json_repeated_key_tokens, json_key_count, json_value_tokens,
     json_syntax_tokens, json_blank_tokens, trailing_tokens, restated_tokens, sentence_hashes,
-    sentence_lengths
+    sentence_lengths, volatile_spans, stable_prefix_hashes
 )
 from made.call_rows;
 insert into pools select * from made.pools;
