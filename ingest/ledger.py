@@ -17,7 +17,7 @@ import duckdb
 
 from ingest.errors import LedgerError, LedgerMissingError, LedgerVersionError
 from ingest.ledger_file import connect
-from ingest.schema import current_version, migrations
+from ingest.schema import current_version, migrations, views
 from ingest.turn import WAIT_S, is_wanted
 
 Connection = duckdb.DuckDBPyConnection
@@ -204,6 +204,8 @@ def _migrate(ledger: Ledger) -> None:
         if migration.version > version:
             with ledger.transaction() as connection:
                 connection.execute(migration.sql)
+                for view in views() if migration.version == current_version() else ():
+                    connection.execute(view)
                 ledger.set_fact("schema_version", str(migration.version))
 
 

@@ -1,6 +1,7 @@
-"""The schema in numbered migrations that are never edited once released.
+"""The schema in numbered migrations that are never edited once released, and the views of today.
 
-Owns the order of the migrations. Imports nothing but the standard library, so that anyone may
+Owns the order of the migrations. A view that shows columns of several of them is written once, in
+`views/`, and made anew after the last. Imports nothing but the standard library, so that anyone may
 read the schema without the product.
 """
 
@@ -25,6 +26,12 @@ def migrations() -> list[Migration]:
             number, name = entry.name.removesuffix(".sql").split("_", 1)
             found.append(Migration(version=int(number), name=name, sql=entry.read_text("utf-8")))
     return sorted(found, key=lambda migration: migration.version)
+
+
+def views() -> list[str]:
+    """The statements that make the views of the current version, in the order of their names."""
+    entries = (files("ingest.schema") / "views").iterdir()
+    return [entry.read_text("utf-8") for entry in sorted(entries, key=lambda entry: entry.name)]
 
 
 def current_version() -> int:
