@@ -17,11 +17,7 @@ import msgspec
 from ingest.config_file import read_toml
 from ingest.config_plans import PLAN_COLUMNS, Plan, refuse_wrong_plans
 from ingest.config_retention import refuse_unknown_ages
-from ingest.config_scope import (
-    refuse_same_endpoints,
-    refuse_same_scopes,
-    refuse_unknown_scopes,
-)
+from ingest.config_scope import refuse_same_endpoints, refuse_same_scopes, refuse_unknown_scopes
 from ingest.config_values import (
     refuse_large_replicas,
     refuse_unknown_zone,
@@ -35,7 +31,7 @@ Money = Decimal
 """An amount of money; negative ones are refused with the contradictions."""
 
 EngineSize = Annotated[int, msgspec.Meta(ge=1, le=2**40)]
-"""Tokens or sequences that an engine has room for."""
+"""Tokens that an engine has room for."""
 
 MOST_REPLICAS = 10**6
 """Replicas of one pool: more engines than anybody runs, and what a year of them costs adds up."""
@@ -45,8 +41,8 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     """One pool from one instant on; a later entry of the same name supersedes it.
 
     `models` None leaves the pool the models that it has. `schedule` is "always" or windows such as
-    "mon-fri 08:00-20:00" in the configured time zone. `kv_cache_tokens`, `max_model_len` and
-    `max_num_seqs` are of the engine of one replica, as it says them when it starts.
+    "mon-fri 08:00-20:00" in the configured time zone. `kv_cache_tokens` and `max_model_len`
+    are of the engine of one replica, as it says them when it starts.
     """
 
     name: str
@@ -59,7 +55,6 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     schedule: Literal["always"] | tuple[str, ...] = "always"
     kv_cache_tokens: EngineSize | None = None
     max_model_len: EngineSize | None = None
-    max_num_seqs: EngineSize | None = None
 
 
 class TokenPrice(msgspec.Struct, frozen=True, kw_only=True):

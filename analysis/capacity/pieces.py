@@ -29,8 +29,8 @@ class Pieces:
     """The pieces of one pool's time between `cuts`, one fewer than those.
 
     `times` is the value of the time column of each piece. `replicas` is at least 1.
-    `kv_cache_tokens`, `max_model_len` and `max_num_seqs` are of one replica by the configuration,
-    NaN where it does not say; `told` is what engines say, by replica, None for any.
+    `kv_cache_tokens` and `max_model_len` are of one replica by the configuration, NaN where it does
+    not say; `told` is what engines say, by replica, None for any.
     """
 
     cuts: Instants
@@ -38,7 +38,6 @@ class Pieces:
     replicas: npt.NDArray[np.int64]
     kv_cache_tokens: Floats
     max_model_len: Floats
-    max_num_seqs: Floats
     told: Mapping[str | None, Size]
 
     def inside(self, since: int, until: int) -> tuple[Instants, int]:
@@ -102,7 +101,6 @@ def _pieces(
         replicas=np.array([_replicas(rates, at) for at in starts], dtype=np.int64),
         kv_cache_tokens=_numbers([one.kv_cache_tokens if one else None for one in in_force]),
         max_model_len=_numbers([one.max_model_len if one else None for one in in_force]),
-        max_num_seqs=_numbers([one.max_num_seqs if one else None for one in in_force]),
         told=told,
     )
 
