@@ -218,14 +218,15 @@ def _is_seen(figures: Mapping[str, Any], slower: float) -> bool:
     return bool(expected < LEAST_SEEN_RATIO or lost > SEEN_RATIO * expected)
 
 
-def _quarters(calls: pl.DataFrame) -> dict[str, float | None]:
+def _quarters(calls: pl.DataFrame) -> dict[str, float]:
     """The median TPOT of the quarter of calls with the least prefill beside, and with the most."""
     ranked = calls.sort("prefill_share")
     size = -(-calls.height // 4)
-    found: dict[str, float | None] = {}
+    found: dict[str, float] = {}
     for name, part in (("quiet", ranked.head(size)), ("loaded", ranked.tail(size))):
-        found[f"{name}_tpot_p50_s"] = (1 / part["tokens_per_s"]).median()  # type: ignore[assignment] # of a float column
-        found[f"{name}_prefill_ratio"] = part["prefill_share"].mean()  # type: ignore[assignment] # likewise
+        tpot = (1 / pl.col("tokens_per_s")).median()
+        found[f"{name}_tpot_p50_s"] = float(part.select(tpot).item())
+        found[f"{name}_prefill_ratio"] = float(part.select(pl.col("prefill_share").mean()).item())
     return found
 
 
