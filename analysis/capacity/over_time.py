@@ -32,7 +32,7 @@ EDGES: Floats = np.concatenate(([0.0], BUCKET_RATIO ** np.arange(1_500)))
 LEAST_LINE_TOKENS = 0.5
 """A segment in which KV tokens change by less is taken for flat."""
 
-SUMS = (
+INTEGRALS = (
     "residence_s",
     "busy_s",
     "kv_token_s",
@@ -44,9 +44,9 @@ SUMS = (
     "queued_full_s",
     "queued_growing_s",
     "queued_free_running_s",
-    "start_count",
-    "joined_count",
 )
+STARTS = ("start_count", "joined_count")
+SUMS = (*INTEGRALS, *STARTS)
 MAXIMA = ("most_running", "most_kv_tokens")
 KV_SCHEMA = dict.fromkeys(("lane_number", "piece", "bucket"), pl.Int64) | {"seconds": pl.Float64}
 
@@ -140,38 +140,17 @@ def _sums(  # noqa: PLR0913, PLR0917 - what one lane has
     number: int, piece: Counts, found: Segments, starts: Starts, replicas: Counts, room: Floats
 ) -> pl.DataFrame:
     """One row a piece: `SUMS` and `MAXIMA`."""
-    seconds, is_busy, is_queued = found.seconds, found.running > 0, found.waiting > 0
-    begin, end = found.kv_begin / replicas, found.kv_end / replicas
-    queued = np.where(is_queued, seconds, 0.0)
-    full = np.where(is_queued, seconds * _share_above(begin, end, room * FULL_RATIO), 0.0)
-    waiting_need = found.waiting_need / np.maximum(found.waiting, 1)
-    outgrown = found.running_need / replicas + waiting_need > room
-    growing = np.where(np.isnan(full), np.nan, np.where(outgrown, queued - full, 0.0))
-    weights = (
-        found.running * seconds,
-        np.where(is_busy, replicas * seconds, 0.0),
-        (found.kv_begin + found.kv_end) / 2 * seconds,
-        found.untold * seconds,
-        found.unseen * seconds,
-        found.waiting * seconds,
-        queued,
-        found.running / replicas * queued,
-        full,
-        growing,
-        found.running / replicas * (queued - full - growing).clip(min=0),
-    )
     last = int(piece.max(initial=-1)) + 1
     sums: dict[str, Floats] = {
         name: np.bincount(piece, weights=weight, minlength=last).astype(np.float64)
-        for name, weight in zip(SUMS, weights, strict=False)
+        for name, weight in zip(INTEGRALS, _integrands(found, replicas, room), strict=True)
     }
-    for name, pieces in (("start_count", starts.piece), ("joined_count", starts.joined_piece)):
-        inside = pieces[pieces < last]
-        sums[name] = np.bincount(inside, minlength=last).astype(np.float64)
-    most_running, most_kv = np.zeros(last), np.zeros(last)
-    np.maximum.at(most_running, piece, found.running / replicas)
-    np.maximum.at(most_kv, piece, np.maximum(begin, end))
-    sums |= dict(zip(MAXIMA, (most_running, most_kv), strict=True))
+    for name, begun in zip(STARTS, (starts.piece, starts.joined_piece), strict=True):
+        sums[name] = np.bincount(begun[begun < last], minlength=last).astype(np.float64)
+    kv_tokens = np.maximum(found.kv_begin, found.kv_end) / replicas
+    for name, level in zip(MAXIMA, (found.running / replicas, kv_tokens), strict=True):
+        sums[name] = np.zeros(last)
+        np.maximum.at(sums[name], piece, level)
     told = np.unique(piece)
     return pl.DataFrame(
         {
@@ -179,6 +158,30 @@ def _sums(  # noqa: PLR0913, PLR0917 - what one lane has
             "piece": told,
             **{name: values[told] for name, values in sums.items()},
         }
+    )
+
+
+def _integrands(found: Segments, replicas: Counts, room: Floats) -> tuple[Floats, ...]:
+    """What each segment adds to each of `INTEGRALS`."""
+    seconds, waiting = found.seconds, found.waiting
+    begin, end = found.kv_begin / replicas, found.kv_end / replicas
+    queued = np.where(waiting > 0, seconds, 0.0)
+    full = np.where(waiting > 0, seconds * _share_above(begin, end, room * FULL_RATIO), 0.0)
+    waiting_need = found.waiting_need / np.maximum(waiting, 1)
+    outgrown = found.running_need / replicas + waiting_need > room
+    growing = np.where(np.isnan(full), np.nan, np.where(outgrown, queued - full, 0.0))
+    return (
+        found.running * seconds,
+        np.where(found.running > 0, replicas * seconds, 0.0),
+        (found.kv_begin + found.kv_end) / 2 * seconds,
+        found.untold * seconds,
+        found.unseen * seconds,
+        waiting * seconds,
+        queued,
+        found.running / replicas * queued,
+        full,
+        growing,
+        found.running / replicas * (queued - full - growing).clip(min=0),
     )
 
 
