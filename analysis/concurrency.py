@@ -58,6 +58,10 @@ FIGURES = (
     "joined_ratio",
 )
 
+_TOLD_S = pl.col("residence_s") - pl.col("untold_s")
+_IS_TOLD = 1e-9 * pl.col("residence_s") < _TOLD_S
+"""Whether any call of a row tells its tokens; what rounding leaves of the seconds is none."""
+
 
 def concurrency(
     ledger: Ledger,
@@ -132,45 +136,51 @@ def _figures(found: OverTime, labels: pl.DataFrame, columns: Sequence[str]) -> p
 
 def _ratios(total: pl.DataFrame) -> pl.DataFrame:
     """The columns of an answer from its sums; null where a part is not known."""
-    told_s = pl.col("residence_s") - pl.col("untold_s")
-    is_told = told_s > 1e-9 * pl.col("residence_s")
-    nothing_runs = pl.col("residence_s") == 0
-    is_seen = nothing_runs | (pl.col("unseen_s") < pl.col("residence_s") * (1 - 1e-9))
-    busy, queued = pl.col("busy_s"), pl.col("queued_s")
-    full = pl.when(nothing_runs | is_told).then(pl.col("queued_full_s").fill_nan(None))
-    first = total.with_columns(
-        concurrency_mean=_quotient(pl.col("residence_s"), busy),
+    return _with_queues(_with_levels(total))
+
+
+def _with_levels(total: pl.DataFrame) -> pl.DataFrame:
+    """What runs at once and the KV memory of it, beside what there is room for."""
+    residence, busy = pl.col("residence_s"), pl.col("busy_s")
+    allowed = _quotient(pl.col("kv_cache_tokens"), pl.col("call_kv_tokens"))
+    return total.with_columns(
+        concurrency_mean=_quotient(residence, busy),
         concurrency_max=pl.col("most_running"),
-        kv_mean_tokens=pl.when(is_told).then(_quotient(pl.col("kv_token_s"), busy)),
-        kv_p50_tokens=pl.when(is_told).then(pl.col("kv_p50_tokens")),
-        kv_p95_tokens=pl.when(is_told).then(pl.min_horizontal("kv_p95_tokens", "most_kv_tokens")),
-        kv_max_tokens=pl.when(is_told).then(pl.col("most_kv_tokens")),
-        kv_told_ratio=_quotient(told_s, pl.col("residence_s")),
+        kv_mean_tokens=pl.when(_IS_TOLD).then(_quotient(pl.col("kv_token_s"), busy)),
+        kv_p50_tokens=pl.when(_IS_TOLD).then(pl.col("kv_p50_tokens")),
+        kv_p95_tokens=pl.when(_IS_TOLD).then(pl.min_horizontal("kv_p95_tokens", "most_kv_tokens")),
+        kv_max_tokens=pl.when(_IS_TOLD).then(pl.col("most_kv_tokens")),
+        kv_told_ratio=_quotient(_TOLD_S, residence),
         kv_cache_tokens=_quotient(pl.col("room_s").fill_nan(None), busy).round(3),
-        call_kv_tokens=pl.when(is_told).then(_quotient(pl.col("kv_token_s"), told_s)),
-        queue_told_ratio=_quotient(
-            pl.col("residence_s") - pl.col("unseen_s"), pl.col("residence_s")
-        ),
-        queued_calls=_quotient(pl.col("waiting_s"), queued),
-        queued_concurrency=_quotient(pl.col("queued_running_s"), queued),
-        queued_s=pl.when(is_seen).then(queued),
-        queued_full_s=pl.when(is_seen).then(full),
-        queued_growing_s=pl.when(is_seen & full.is_not_null()).then(
-            pl.col("queued_growing_s").fill_nan(None)
-        ),
-    )
-    return first.with_columns(
-        kv_p95_ratio=_quotient(pl.col("kv_p95_tokens"), pl.col("kv_cache_tokens")),
-        allowed_concurrency=_quotient(pl.col("kv_cache_tokens"), pl.col("call_kv_tokens")),
-        queued_free_s=(
-            pl.col("queued_s") - pl.col("queued_full_s") - pl.col("queued_growing_s")
-        ).clip(0),
+        call_kv_tokens=pl.when(_IS_TOLD).then(_quotient(pl.col("kv_token_s"), _TOLD_S)),
     ).with_columns(
-        queued_free_concurrency=_quotient(
-            pl.col("queued_free_running_s").fill_nan(None), pl.col("queued_free_s")
-        ),
-        joined_ratio=_quotient(pl.col("joined_count"), pl.col("start_count")),
-        concurrency_ratio=_quotient(pl.col("concurrency_mean"), pl.col("allowed_concurrency")),
+        kv_p95_ratio=_quotient(pl.col("kv_p95_tokens"), pl.col("kv_cache_tokens")),
+        allowed_concurrency=allowed,
+        concurrency_ratio=_quotient(pl.col("concurrency_mean"), allowed),
+    )
+
+
+def _with_queues(total: pl.DataFrame) -> pl.DataFrame:
+    """Who waits, beside what KV memory, and how many run meanwhile."""
+    residence, queued = pl.col("residence_s"), pl.col("queued_s")
+    nothing_runs = residence == 0
+    is_seen = nothing_runs | (pl.col("unseen_s") < residence * (1 - 1e-9))
+    full = pl.when(nothing_runs | _IS_TOLD).then(pl.col("queued_full_s").fill_nan(None))
+    growing = pl.col("queued_growing_s").fill_nan(None)
+    free = pl.col("queued_s") - pl.col("queued_full_s") - pl.col("queued_growing_s")
+    free_running = pl.col("queued_free_running_s").fill_nan(None)
+    return (
+        total.with_columns(
+            queue_told_ratio=_quotient(residence - pl.col("unseen_s"), residence),
+            queued_calls=_quotient(pl.col("waiting_s"), queued),
+            queued_concurrency=_quotient(pl.col("queued_running_s"), queued),
+            queued_s=pl.when(is_seen).then(queued),
+            queued_full_s=pl.when(is_seen).then(full),
+            queued_growing_s=pl.when(is_seen & full.is_not_null()).then(growing),
+            joined_ratio=_quotient(pl.col("joined_count"), pl.col("start_count")),
+        )
+        .with_columns(queued_free_s=free.clip(0))
+        .with_columns(queued_free_concurrency=_quotient(free_running, pl.col("queued_free_s")))
     )
 
 
