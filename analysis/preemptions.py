@@ -40,6 +40,7 @@ FIGURES = (
 )
 SELDOM_RATIO = 0.001
 """Fewer preemptions than this a finished call are none to act on."""
+NONE_HERE = "no metrics of the engines that were asked for in this window"
 NO_COUNT = "how often calls were preempted: metrics of the engine (vLLM's num_preemptions)"
 NO_TOKENS = "vLLM and llama.cpp do not tell the tokens that are computed again; SGLang does"
 
@@ -65,16 +66,16 @@ def preemptions(
 ) -> Answer:
     """One row a pool, and a replica and a time where `by` names them. Columns: docs/capacity.md.
 
-    Without metrics in `window` the answer has no row, and a note says how to get some.
+    Without metrics in `window` the answer has no row, and a note says why.
     """
     columns = lane_columns(by)
     asked = window or Window(timezone=configuration.timezone)
     units = read_units(ledger.connection)
-    frame = _figures(_sums(ledger.connection, units, asked), columns, units, asked)
+    labels = _labels(units)
     for column, value in (where or {}).items():
-        if column in frame.columns:
-            frame = frame.filter(pl.col(column).eq_missing(pl.lit(value, dtype=pl.String)))
-    return Answer(frame=frame, notes=tuple(_notes(frame, asked)), window=asked)
+        labels = labels.filter(pl.col(column).eq_missing(pl.lit(value, dtype=pl.String)))
+    frame = _figures(_sums(ledger.connection, units, asked), columns, labels, asked)
+    return Answer(frame=frame, notes=tuple(_notes(frame, units, asked)), window=asked)
 
 
 def preemptions_verdicts(
@@ -106,11 +107,9 @@ def _sums(connection: Connection, units: Units, window: Window) -> pl.DataFrame:
     )
 
 
-def _figures(
-    sums: pl.DataFrame, columns: Sequence[str], units: Units, window: Window
-) -> pl.DataFrame:
-    """The rows of an answer; a metric that no engine of a row tells is null."""
-    labels = pl.DataFrame(
+def _labels(units: Units) -> pl.DataFrame:
+    """The pool and the replica of each place of `units`."""
+    return pl.DataFrame(
         [
             {"place_number": place, "pool": unit.pool, "replica": unit.replica}
             for unit in units.units
@@ -118,6 +117,12 @@ def _figures(
         ],
         schema={"place_number": pl.Int64, "pool": pl.String, "replica": pl.String},
     )
+
+
+def _figures(
+    sums: pl.DataFrame, columns: Sequence[str], labels: pl.DataFrame, window: Window
+) -> pl.DataFrame:
+    """The rows of an answer, of the places in `labels`; what no engine of a row tells is null."""
     rows = sums.with_columns(pl.col("place_number").cast(pl.Int64)).join(labels, on="place_number")
     for column in columns:
         if column in TIME_COLUMNS:
@@ -148,10 +153,10 @@ def _figures(
     )
 
 
-def _notes(frame: pl.DataFrame, window: Window) -> Iterator[str]:
+def _notes(frame: pl.DataFrame, units: Units, window: Window) -> Iterator[str]:
     yield f"window: {window.text()}"
     if frame.is_empty():
-        yield NO_METRICS
+        yield NONE_HERE if units.places else NO_METRICS
         return
     silent = frame.filter(pl.col("preemptions").is_null())["pool"].drop_nulls().unique().sort()
     if len(silent):

@@ -65,6 +65,23 @@ def test_what_counters_grew_by_is_told_by_pool_and_replica(
     assert "6 preemptions among 217 finished calls" in verdicts["evidence"][0]
 
 
+def test_a_replica_is_chosen_also_where_rows_are_pools(
+    ledger_of: LedgerOf, text_of: Callable[..., str]
+) -> None:
+    texts = [
+        text_of({0: vllm(5, 100, 0.5), 60: vllm(9, 300, 0.9)}, NOON, " instance=r0"),
+        text_of({0: vllm(1, 10, 0), 60: vllm(3, 20, 0)}, NOON, " instance=r1"),
+    ]
+    ledger = ledger_of([call("r0"), call("r1")], texts, CONFIGURATION)
+    frame = preemptions(ledger, CONFIGURATION, where={"replica": "r0"}).frame
+    assert frame.select("pool", "counted_s", "preemptions", "finished_calls").rows() == [
+        ("a", 60, 4, 200)
+    ]
+    other = preemptions(ledger, CONFIGURATION, where={"replica": "r2"})
+    assert other.frame.is_empty()
+    assert other.notes[1] == "no metrics of the engines that were asked for in this window"
+
+
 def test_parts_of_the_time_add_up(ledger_of: LedgerOf, text_of: Callable[..., str]) -> None:
     text = text_of({0: vllm(0, 0, 0), 5400: vllm(30, 90, 0)}, NOON, " instance=r0")
     ledger = ledger_of([call("r0")], [text], CONFIGURATION)
