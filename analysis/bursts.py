@@ -10,6 +10,7 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.calendar import in_order
+from analysis.capacity.room import NO_QUEUE
 from analysis.capacity.verdicts import Verdict, verdict_frame
 from analysis.groups import groups_of
 from analysis.window import Window
@@ -17,7 +18,6 @@ from analysis.wording import counted
 from ingest.config import Configuration
 from ingest.ledger import Ledger
 
-NO_QUEUE = "when calls arrived and when their service started: only an engine's spans tell both"
 NO_ARRIVAL = "when calls arrived"
 
 STANDS = (

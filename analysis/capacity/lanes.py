@@ -22,9 +22,6 @@ from ingest.charging.estimates import stored_paces, time_calls
 from ingest.charging.pieces import DAY_NS
 from ingest.ledger import Connection
 
-Instants = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
 LANE_FILTERS = ("pool", "replica", "origin")
 """What an answer about lanes may be filtered by."""
 

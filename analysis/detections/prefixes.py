@@ -15,14 +15,13 @@ from analysis.prefix.claims import avoidable_tokens, claims_of
 from analysis.prefix.engines import capacities
 from analysis.prefix.orders import NO_HASHES, Orders, read_prompt_orders
 from analysis.prefix.prompts import MOST_BLOCKS
-from analysis.prefix_loss import told_notes
+from analysis.prefix_loss import RUNNING, told_notes
 from analysis.volatile_prefixes import BY, SIMULATED, claims_of_moved, moved_prompts
 from analysis.wording import counted
 
 LEAST_RATIO = 0.001
 """Less than this share of the tokens computed is no matter of caches."""
 HOW_TO_KNOW = "take the metrics of engines, or set kv_cache_tokens of [[pools]]"
-FREE = "a cache takes no room from running calls here: what an engine has left for it is less"
 
 
 def _tokens(asked: Asked) -> pl.DataFrame:
@@ -60,7 +59,7 @@ def _lost(asked: Asked, cause: str, sentence: str) -> Detected:
     missing = _unhashed(asked, rows)
     if lost < LEAST_RATIO * computed or claims.is_empty():
         return no(evidence, missing)
-    return yes(f"{evidence}, in {counted(claims.height, 'call')}", claims, beside=FREE,
+    return yes(f"{evidence}, in {counted(claims.height, 'call')}", claims, beside=RUNNING,
                missing=missing)  # fmt: skip
 
 
