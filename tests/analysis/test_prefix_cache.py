@@ -150,7 +150,8 @@ def test_groups_of_any_kind_add_up(ledger_of: LedgerOf, by: tuple[str, ...]) -> 
     assert frames[0].equals(frames[1])
 
 
-@pytest.mark.skipif(not MOONCAKE.exists(), reason="../shared is not here")
+@pytest.mark.shared
+@pytest.mark.skipif(not MOONCAKE.exists(), reason="the public files in ../shared are absent")
 def test_the_hits_of_the_mooncake_trace_are_those_stated(tmp_path: Path) -> None:
     with open_for_writing(tmp_path / "l.duckdb") as ledger:
         deliver_paths(ledger, [str(MOONCAKE)], CONFIGURATION)

@@ -187,7 +187,7 @@ def page_of() -> Iterator[Any]:
     Closed with its module: while Playwright is open its event loop runs in the main thread, where
     other tests run theirs.
     """
-    playwright = pytest.importorskip("playwright.sync_api")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(

@@ -9,7 +9,7 @@ import pytest
 from simulator import models
 from simulator.errors import ModelFileError
 
-gguf = pytest.importorskip("gguf", reason="the embedded engine is an optional extra")
+gguf = pytest.importorskip("gguf", reason="gguf, of the extra `replay`, is not installed")
 
 ROWS, COLUMNS = 4, 64
 

