@@ -122,6 +122,14 @@ def spent(command: Sequence[str]) -> Spent:
     )
 
 
+def answered(command: Sequence[str]) -> Spent:
+    """Run `command`, which all ratios rest on: none is printed where it fails."""
+    took = spent(command)
+    if not took.is_done:
+        sys.exit(took.told)
+    return took
+
+
 def asked(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Each question with the words that ask it."""
     for name in names:
@@ -136,9 +144,9 @@ def compare(folder: Path, names: Sequence[str]) -> None:
     configuration.write_text(CONFIGURATION, "utf-8")
     options = ["--ledger", str(path), "--config", str(configuration), "--format", "json"]
     ask = [sys.executable, "-m", "gpuledger.main"]
-    spent([*ask, "ask", "law", *options])  # charged as this configuration says
-    scan = min(spent([sys.executable, "-c", SCANS, str(path)]) for _ in range(2))
-    sort = min(spent([sys.executable, "-c", READ, str(path), SORT]) for _ in range(2))
+    answered([*ask, "ask", "law", *options])  # charged as this configuration says
+    scan = min(answered([sys.executable, "-c", SCANS, str(path)]) for _ in range(2))
+    sort = min(answered([sys.executable, "-c", READ, str(path), SORT]) for _ in range(2))
     for name, took in (("scan", scan), ("sort", sort)):
         print(f"{name}: {took.wall_s:.1f} s, {took.processor_s:.1f} processor s", flush=True)
     for name, words in asked(names):

@@ -97,6 +97,7 @@ def main(request_count: int = 12, rounds: int = 5) -> None:
         for name, answer in ANSWERS.items():
             ingest_otlp.chat_attributes = with_texts(answer)  # type: ignore[assignment]  # texts too
             path.write_bytes(b"".join(request(number) for number in range(request_count)))
+            ingest_s(path, Configuration())  # the first loads what all need
             pairs = [
                 (
                     ingest_s(path, Configuration(measure_answers=False)),
