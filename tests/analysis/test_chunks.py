@@ -118,6 +118,7 @@ def test_texts_of_two_languages_are_measured_on_their_way(ledger_of: LedgerOf) -
         for prompt in [f"<context>{passage}\n\n{passage}</context>?"]
     ]
     frame = chunks(ledger_of(calls, CONFIGURATION), CONFIGURATION).frame
+    assert set(frame["endpoint"]) == set(passages)
     for row in frame.to_dicts():
         assert row["chunk_tokens"] - 2 <= 2 * row["duplicate_tokens"] <= row["chunk_tokens"] + 2
         assert row["duplicate_tokens"] >= 16
