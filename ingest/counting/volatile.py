@@ -57,7 +57,7 @@ _FORMS = re.compile(
     r"(?:(?<![0-9A-Za-z])|(?<=\\n))"
     rf"(?:(?=[\dA-W午令平昭])(?P<time>(?!\d{{8}}-\w{{4}}-)(?:{_TIME}))(?![A-Za-z_]|\d)"
     rf"|(?=[A-Za-z_-]{{0,40}}\d)(?:(?P<id>{_ID})|(?P<number>{_NUMBER})(?![0-9A-Za-z]))"
-    r"|(?=[#＃N№番第])(?:[#＃]|No\.|№|番号|第)\s?(?P<counter>\d+))"
+    r"|(?=[#＃N№番第])(?:[#＃]|No\.|№|番号|第)\s?(?P<counter>\d++)(?![条章節項編]))"
 )
 _ADDRESS = re.compile(rf"(?<![0-9A-Za-z])(?P<user>{_EMAIL})")
 

@@ -31,6 +31,7 @@ FOUND = [
     ("Ticket #4211 is open", "number", "4211"),
     ("order 998877 is open", "number", "998877"),
     ("a sum of 1,234,567 yen", "number", "1,234,567"),
+    ("受付第4211号について", "number", "4211"),
     ("Turn: 3\nYou", "number", "3"),
     ("mail bob.k@example.co.jp first", "user", "bob.k@example.co.jp"),
     ("User: Alice Smith\nYou are", "user", "Alice Smith"),
@@ -57,7 +58,8 @@ def test_a_volatile_text_is_found_with_its_kind(text: str, kind: str, wanted: st
         "Section 3.2.1 and version 1.2.3 say: within 24 hours, at most 5 items.",
         "あなたは社内規程に詳しい助手です。お客様には必ず根拠を示してください。",
         "Rules:\n- Format: JSON\n- Tone: friendly\nSee https://example.com/docs for more.",
-        "回答は24時間以内に、3件まで。第3条を参照。"[:16],
+        "回答は24時間以内に、3件まで。第3条を参照。",
+        "就業規則第12条第2項と第4章によって答えること。",
         "",
     ],
 )
