@@ -127,12 +127,12 @@ def _rates(frame: pl.DataFrame, groups: Groups) -> pl.DataFrame:
         if seconds.width == 2
         else frame.with_columns(seconds=pl.lit(seconds.item()))
     )
-    met = pl.col("met_tokens").fill_null(0)
+    met_tokens = pl.when(pl.col("met_count") > 0).then("met_tokens").otherwise(0)
     return timed.with_columns(
         met_ratio=pl.col("met_count") / pl.col("sent_count"),
         sent_per_s=pl.col("sent_count") / pl.col("seconds"),
         goodput_per_s=pl.col("met_count") / pl.col("seconds"),
-        goodput_tokens_per_s=met / pl.col("seconds"),
+        goodput_tokens_per_s=met_tokens / pl.col("seconds"),
     )
 
 

@@ -8,7 +8,8 @@
 --   'conversation_id' or null; $since and $until in nanoseconds or null; $any_user and
 --   $any_conversation are false where only the calls of $user_id, $conversation_id count
 -- nulls: a limit is null where none is promised or the calls of a group have several; met_tokens
---   counts what is known and is null where no call met its limits
+--   counts what is known and is null where no call met its limits, or none that did
+--   tells its output tokens
 -- identity: met_count + missed_count + unknown_count + error_count + timeout_count +
 --   cancelled_count + refused_count = sent_count, the calls that began service in the window
 

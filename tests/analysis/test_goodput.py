@@ -83,6 +83,16 @@ def test_rates_are_of_the_calls_and_tokens_that_met_them(ledger_of: LedgerOf) ->
     assert row["goodput_tokens_per_s"] == pytest.approx(72 / 3600)
 
 
+def test_calls_that_do_not_tell_their_tokens_have_no_rate_of_tokens(ledger_of: LedgerOf) -> None:
+    configuration = Configuration(slos=(Slo(endpoint="/chat", ttft_p95_s=1.0),))
+    ledger = ledger_of([call(1, visible_output_tokens=None)], configuration)
+    row = only(goodput(ledger, configuration, window=HOUR).frame)
+    assert (row["met_count"], row["goodput_tokens_per_s"]) == (1, None)
+    late = ledger_of([call(1, ttft_ms=2000)], configuration)
+    row = only(goodput(late, configuration, window=HOUR).frame)
+    assert (row["met_count"], row["goodput_tokens_per_s"]) == (0, 0.0)
+
+
 def test_rates_of_an_hour_are_of_its_part_of_the_window(ledger_of: LedgerOf) -> None:
     ledger = ledger_of([call(1), call(3700)], CONFIGURATION)
     window = Window(since=MIDNIGHT, until=MIDNIGHT + 3800 * S)
