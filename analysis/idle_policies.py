@@ -120,6 +120,7 @@ def idle_shares(
     found: LawLines, costs: Sequence[Decimal | None], busy: Busy
 ) -> tuple[dict[int, Share], set[int]]:
     """The parts of idle time by the place of the line that takes them, and the lines shared out."""
+    takers = _takers(found)
     taken: dict[int, Share] = {}
     gone = set()
     for place, line in enumerate(found.lines):
@@ -133,7 +134,7 @@ def idle_shares(
         cost = costs[place]
         money = [None] * len(parts) if cost is None else _split(cost, parts, QUANTUM)
         for value, gpu_ps, amount in zip(values, seconds, money, strict=True):
-            taker = _taker(found, value, line.currency)
+            taker = takers[value].get(line.currency, next(iter(takers[value].values())))
             before = taken.get(taker, Share(gpu_ps=0, cost=None))
             taken[taker] = Share(
                 gpu_ps=before.gpu_ps + int(gpu_ps), cost=total_of([before.cost, amount])
@@ -148,19 +149,22 @@ def _is_idle(line: Line) -> bool:
 
 def _split(amount: Decimal, parts: Sequence[int], quantum: Decimal) -> list[Decimal]:
     """`amount` by the sizes of `parts`, in whole quanta."""
-    exact = [share_of(amount, part, sum(parts)) for part in parts]
+    whole = sum(parts)
+    exact = [share_of(amount, part, whole) for part in parts]
     return rounded_to_total(exact, amount, quantum)
 
 
-def _taker(found: LawLines, value: Value, currency: str | None) -> int:
-    """The line of the calls of `value`: in the currency of the idle time, if there is one."""
+def _takers(found: LawLines) -> dict[Value, dict[str | None, int]]:
+    """The places of the lines of calls on GPUs, by value and currency.
+
+    Idle time goes to that in its own currency, where there is none to the first.
+    """
     (column,) = found.columns
-    own = [
-        place
-        for place, line in enumerate(found.lines)
-        if line.sums is not None and line.basis == "gpu" and line.values[column] == value
-    ]
-    return next((place for place in own if found.lines[place].currency == currency), own[0])
+    takers: dict[Value, dict[str | None, int]] = {}
+    for place, line in enumerate(found.lines):
+        if line.sums is not None and line.basis == "gpu":
+            takers.setdefault(line.values[column], {}).setdefault(line.currency, place)
+    return takers
 
 
 def _frame(found: LawLines, taken: Mapping[int, Share], gone: set[int]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ Owns the comparison of what own GPUs cost with what the same tokens cost where t
 Refuses a price that nobody lists, and to compare a bill of all calls with one of a part of them.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -74,8 +75,9 @@ def prices(  # noqa: PLR0913 - a question is asked by keywords
     if not any(line.sums for line in found.lines):
         raise no_calls(connection, asked, filters)
     costs = rounded_costs(found.lines)
-    shares = _shares(connection, found, filters, scan)
+    shares = _shares(connection, found, costs, filters, scan)
     (column,) = columns
+    on_gpus = Counter(line.values[column] for line in found.lines if _is_on_gpus(line))
     listed = _listed(connection, configuration, column, asked, filters)
     rows = [
         _row(
@@ -83,7 +85,10 @@ def prices(  # noqa: PLR0913 - a question is asked by keywords
             costs[place],
             column,
             None if shares is None else shares.get(place, NO_SHARE),
-            listed.get(line.values[column]) if _is_alone(line, found) else None,
+            # Two lines of a group, in two currencies, have each a part of its calls.
+            listed.get(line.values[column])
+            if _is_on_gpus(line) and on_gpus[line.values[column]] == 1
+            else None,
         )
         for place, line in enumerate(found.lines)
         if line.sums is not None
@@ -93,13 +98,17 @@ def prices(  # noqa: PLR0913 - a question is asked by keywords
 
 
 def _shares(
-    connection: Connection, found: LawLines, filters: Filters, scan: Scan
+    connection: Connection,
+    found: LawLines,
+    costs: Sequence[Decimal | None],
+    filters: Filters,
+    scan: Scan,
 ) -> Mapping[int, Share] | None:
     """Idle time by the place of the line that has it; None where nobody knows whose it is."""
     if not set(filters) <= IDLE_KNOWN:
         return None
     busy = busy_by_pool(connection, found.columns, found.window, filters, scan)
-    return idle_shares(found, rounded_costs(found.lines), busy)[0]
+    return idle_shares(found, costs, busy)[0]
 
 
 def _listed(
@@ -122,14 +131,8 @@ def _listed(
     return listed_calls(sums, cohorts, column, configuration)
 
 
-def _is_alone(line: Line, found: LawLines) -> bool:
-    """Whether `line` has all calls of its group that own GPUs serve."""
-    alike = [
-        one
-        for one in found.lines
-        if one.sums is not None and one.basis == "gpu" and one.values == line.values
-    ]
-    return alike == [line]
+def _is_on_gpus(line: Line) -> bool:
+    return line.sums is not None and line.basis == "gpu"
 
 
 def _row(
