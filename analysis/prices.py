@@ -166,19 +166,20 @@ def _by_token(
     """The columns of what the tokens cost where they are sold."""
     if listed is None:
         return {}
-    counts = {"listed_count": listed.listed_count, "unlisted_count": listed.unlisted_count}
     found = listed.cheapest.get(currency or "") or next(iter(listed.cheapest.values()), None)
     if found is None:
-        return counts
-    dearest = next(bill for bill in listed.dearest.values() if bill.currency == found.currency)
-    is_whole = not listed.unlisted_count and found.currency == currency
-    ratio = (
-        float(with_idle / found.cost) if is_whole and with_idle is not None and found.cost else None
-    )
-    return counts | {
+        return {"listed_count": 0, "unlisted_count": listed.call_count}
+    dearest = listed.dearest[found.currency]
+    is_whole = found.call_count == listed.call_count
+    ratio = None
+    if is_whole and found.currency == currency and with_idle is not None and found.cost:
+        ratio = float(with_idle / found.cost)
+    return {
+        "listed_count": found.call_count,
+        "unlisted_count": listed.call_count - found.call_count,
         "token_cost": rounded(found.cost),
         "token_currency": found.currency,
-        "token_cost_per_mtok": _per_mtok(found.cost, tokens) if not listed.unlisted_count else None,
+        "token_cost_per_mtok": _per_mtok(found.cost, tokens) if is_whole else None,
         "seller": "; ".join(found.sellers),
         "dearest_token_cost": rounded(dearest.cost),
         "dearest_seller": "; ".join(dearest.sellers),
@@ -216,8 +217,9 @@ def _notes(frame: pl.DataFrame) -> Iterator[str]:
     unlisted = int(on_pools["unlisted_count"].sum())
     if unlisted:
         yield (
-            f"not told, or of a model that nobody sells: the tokens of {counted(unlisted, 'call')} "
-            "on own GPUs; a price to compare with can stand under [[token_prices]]"
+            f"not told, sold in another currency, or of a model that nobody sells: the tokens of "
+            f"{counted(unlisted, 'call')} on own GPUs; a price to compare with can stand under "
+            "[[token_prices]]"
         )
     if on_pools["token_cost"].count():
         yield (

@@ -31,20 +31,20 @@ NO_END = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What all listed calls of a group cost by the token, and at whose prices."""
+    """What `call_count` calls of a group cost by the token, and at whose prices."""
 
     cost: Decimal
     currency: str
+    call_count: int
     sellers: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
 class Listed:
-    """Calls of one group: how many have a list price, and their bills at the cheapest and the
+    """Calls of one group, and the bills of those that have a list price at the cheapest and the
     dearest offer for each model, by currency."""
 
-    listed_count: int = 0
-    unlisted_count: int = 0
+    call_count: int = 0
     cheapest: dict[str, Bill] = field(default_factory=dict)
     dearest: dict[str, Bill] = field(default_factory=dict)
 
@@ -86,29 +86,26 @@ def listed_calls(
 
 
 def _add(listed: Listed, usage: pl.DataFrame, offers: Offers) -> None:
-    """Adds the calls of one model in one group: all of them are listed, or none."""
+    """Adds the calls of one model in one group: all that tell their tokens are listed, or none."""
     counted = int(usage["counted_count"].sum())
-    listed.unlisted_count += int(usage["uncounted_count"].sum())
+    listed.call_count += counted + int(usage["uncounted_count"].sum())
     bills: dict[str, list[tuple[Decimal, str]]] = {}
     for (seller, currency), segments in offers.items():
         cost = _bill(usage, segments, counted)
         if cost is not None:
             bills.setdefault(currency, []).append((cost, seller))
-    if not bills or not counted:
-        listed.unlisted_count += counted
-        return
-    listed.listed_count += counted
-    for currency, own in bills.items():
-        _keep(listed.cheapest, currency, min(own))
-        _keep(listed.dearest, currency, max(own))
+    for currency, own in bills.items() if counted else ():
+        _keep(listed.cheapest, currency, min(own), counted)
+        _keep(listed.dearest, currency, max(own), counted)
 
 
-def _keep(kept: dict[str, Bill], currency: str, bill: tuple[Decimal, str]) -> None:
-    before = kept.get(currency, Bill(cost=Decimal(0), currency=currency, sellers=()))
+def _keep(kept: dict[str, Bill], currency: str, bill: tuple[Decimal, str], call_count: int) -> None:
+    before = kept.get(currency, Bill(cost=Decimal(0), currency=currency, call_count=0, sellers=()))
     cost, seller = bill
     kept[currency] = Bill(
         cost=total([before.cost, cost]),
         currency=currency,
+        call_count=before.call_count + call_count,
         sellers=tuple(sorted({*before.sellers, seller})),
     )
 

@@ -128,6 +128,19 @@ def test_what_has_no_list_price_is_unlisted_and_never_free(ledger_of: LedgerOf) 
     assert (row["token_cost_per_mtok"], row["cost_ratio"]) == (None, None)
 
 
+def test_models_sold_in_other_currencies_are_in_no_sum_and_no_ratio(ledger_of: LedgerOf) -> None:
+    abroad = TokenPrice(
+        model="other", input_per_mtok=Decimal(1), output_per_mtok=Decimal(10), currency="EUR"
+    )
+    both = Pool(name="p", models=("own", "other"), price_per_gpu_hour=Decimal(36))
+    configuration = Configuration(pools=(both,), token_prices=(listed(1), abroad))
+    ledger = ledger_of([call(0), call(1, model="other")], configuration)
+    (row,) = rows(ledger, configuration, by=("endpoint",))
+    assert (row["token_cost"], row["token_currency"]) == (Decimal("0.00224"), "USD")
+    assert (row["listed_count"], row["unlisted_count"]) == (1, 1)
+    assert (row["token_cost_per_mtok"], row["cost_ratio"]) == (None, None)
+
+
 def test_a_model_of_the_catalogue_costs_between_its_cheapest_and_its_dearest_seller(
     ledger_of: LedgerOf,
 ) -> None:
