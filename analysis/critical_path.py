@@ -27,7 +27,6 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.calendar import in_order
-from analysis.errors import NoDataError
 from analysis.groups import Groups, groups_of
 from analysis.span_tree import UNSAID, Tree, Whole, tree_of
 from analysis.trace_spans import (
@@ -37,6 +36,7 @@ from analysis.trace_spans import (
     SPANS_AT_ONCE,
     TOOL,
     labels_of,
+    no_traces,
     trace_parts,
 )
 from analysis.window import Window
@@ -51,10 +51,6 @@ _UNSPLIT = {MODEL: "model", TOOL: "tool", RETRIEVAL: "retrieval", _OWN: "own_cod
 TRACE = "trace"
 """The row of all parts together."""
 
-NO_TRACES = (
-    "no call of the window has a span in a trace that is stored: the critical path needs spans, "
-    "as OTLP sends them, with their parents"
-)
 PART_NOTE = (
     "model is the time of calls of which the phases are not told; waiting is that of requests to "
     "what tells no span: the network, a gateway, a service"
@@ -80,8 +76,7 @@ def critical_path(  # noqa: PLR0913 - a question is asked by keywords
     groups = groups_of(ledger.connection, configuration, by=by, window=window, where=where)
     paths = _paths(ledger.connection, groups, spans_at_once)
     if paths.roots.is_empty():
-        groups.rows_of(ledger.connection, "limits")
-        raise NoDataError(NO_TRACES)
+        raise no_traces(ledger.connection, groups, "the critical path needs")
     rows = groups.labelled(_sums(paths.roots))
     order = pl.col("part").cast(pl.Enum((TRACE, *PARTS)))
     frame = rows.sort([*in_order(groups.columns), order], nulls_last=True)

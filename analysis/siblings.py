@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answer import Answer
-from analysis.errors import NoDataError
 from analysis.facts import Facts
 from analysis.groups import groups_of
 from analysis.repetition import known_hashes, not_compared
@@ -32,6 +31,7 @@ from analysis.trace_spans import (
     TOOL,
     TracePart,
     labels_of,
+    no_traces,
     trace_parts,
 )
 from analysis.trace_steps import steps_of
@@ -58,10 +58,6 @@ STEPS = ("calls", "tool runs", "retrievals")
 ROOM, SIGN = "no room", "hashes"
 """Evidence that is of all of a group, and that is a sign and no proof."""
 
-NO_TRACES = (
-    "no call of the window has a span in a trace that is stored: siblings need spans, as OTLP "
-    "sends them, with their parents"
-)
 GAIN_NOTE = (
     "gained_s is time on the critical path: the sum of the siblings' parts of it less the longest; "
     "no GPU time is saved, and more is asked at once"
@@ -92,8 +88,7 @@ def siblings(  # noqa: PLR0913 - a question is asked by keywords
         trace_count += part.spans["trace_key"].n_unique()
         found.append(_of_part(part).with_columns(part_no=pl.lit(part_no)))
     if not trace_count:
-        groups.rows_of(ledger.connection, "limits")
-        raise NoDataError(NO_TRACES)
+        raise no_traces(ledger.connection, groups, "siblings need")
     rows = groups.labelled(_summed(pl.concat(found)))
     frame = rows.sort(
         "gained_s", *groups.columns, "kind", "evidence",

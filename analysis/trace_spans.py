@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.errors import NoDataError
+from analysis.extent import no_calls
 from analysis.groups import Groups
 from analysis.span_tree import UNSAID, Tree, span_keys
 from analysis.sql import question_named, run_question
@@ -50,6 +52,20 @@ def trace_parts(connection: Connection, groups: Groups, spans_at_once: int) -> I
         runs = run_question(connection, question_named("critical_path_runs"), **part)
         told = spans.join(traces, on="trace_key", how="semi")
         yield TracePart(spans=_with_parts(told, calls, runs), calls=calls, runs=runs)
+
+
+def no_traces(connection: Connection, groups: Groups, who: str) -> NoDataError:
+    """The error where no call asked for is in a trace, or none is in the window.
+
+    `who` begins its second half, as in "siblings need".
+    """
+    counts = run_question(connection, question_named("chains_extent"), **groups.values())
+    if counts.is_empty():
+        return no_calls(connection, groups.asked, groups.filters)
+    return NoDataError(
+        f"no call of the window has a span in a trace that is stored: {who} spans, as OTLP sends "
+        "them, with their parents"
+    )
 
 
 def labels_of(tree: Tree) -> pl.DataFrame:
