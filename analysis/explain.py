@@ -72,9 +72,9 @@ def explain(  # noqa: PLR0913 - a question is asked by keywords
     `cost_to`, `change`, and `<letter>_effect` for each letter, all in money. `tokens_effect` is
     of tokens per call, for what is priced by the token. `N_effect` is the sum of `volume_effect`,
     of all calls of the lines that both periods have, and `mix_effect`, of a line's share of them.
-    The change of idle time is in
-    `idle_price_effect`, `idle_provisioned_effect` and `idle_busy_effect`. Raises `NoDataError`
-    where either period has neither a call nor a provisioned GPU-second.
+    The change of idle time is in `idle_price_effect`, `idle_provisioned_effect` and
+    `idle_busy_effect`. Raises `NoDataError` where either period has neither a call nor a
+    provisioned GPU-second.
     """
     columns = checked_groups(by)
     if set(columns) & set(TIME_COLUMNS):

@@ -10,9 +10,9 @@
 -- identity: known_count + unknown_count = calls that began service in the window; p50 <= p95 <= p99
 
 -- Only what was observed: a phase that is estimated for charging is no latency. Queue and prefill
--- add up to TTFT. TPOT is
--- decode / (output tokens - 1); of a call that decodes several choices side by side, with the
--- output tokens of a choice: their mean. A choice of one token has none and is not counted there.
+-- add up to TTFT. TPOT is decode / (output tokens - 1); of a call that decodes several choices side
+-- by side, with the output tokens of a choice: their mean. A choice of one token has none and is
+-- not counted there.
 with measured as (
     select
         g.value as group_number,
