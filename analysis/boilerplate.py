@@ -16,7 +16,7 @@ from analysis.answers_measured import output_costs, shapes_of
 from analysis.claims import CLAIM_SCHEMA
 from analysis.groups import Groups, groups_of
 from analysis.repetition import spent_text
-from analysis.selection import Filters, selected
+from analysis.selection import Filters, of_all_callers, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.calls.content import messages_of
@@ -31,7 +31,7 @@ LEAST_TOKENS = 5
 LEAST_ANSWERS = 10
 """So many different answers of an endpoint have a sentence that is boilerplate,"""
 LEAST_RATIO = 0.05
-"""and such a share of its answers that have several sentences."""
+"""and such a share of its answers in prose."""
 SAMPLED_ANSWERS = 5_000
 """Of more answers of an endpoint, sentences are looked for in so many; then they are counted in
 all. One that is in LEAST_RATIO of all is in half that share of a sample as good as always."""
@@ -116,8 +116,7 @@ def said_sentences(connection: Connection, window: Window, filters: Filters) -> 
     Whether a sentence is boilerplate is judged over all users and conversations. Raises
     `NoDataError` where no call is in `window`, or no answer was measured.
     """
-    everyone = {k: v for k, v in filters.items() if k not in ("user_id", "conversation_id")}
-    endpoints = _endpoints(shapes_of(connection, window, everyone))
+    endpoints = _endpoints(shapes_of(connection, window, of_all_callers(filters)))
     asked = {"since": window.since, "until": window.until, "least_tokens": LEAST_TOKENS}
     numbered = {
         "endpoint_cohort_ids": endpoints.cohort_ids,

@@ -19,7 +19,7 @@ from analysis.lines import MONEY
 from analysis.model_prices import ModelPrice, model_prices
 from analysis.money import rounded
 from analysis.repetition import spent_text
-from analysis.selection import Filters, selected
+from analysis.selection import Filters, of_all_callers, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.config import Configuration
@@ -105,8 +105,7 @@ def routing_claims(
 
 def _routable(connection: Connection, window: Window, filters: Filters) -> pl.DataFrame:
     """The simple calls of endpoints that give a model mostly such: `call_no` and `model`."""
-    everyone = {k: v for k, v in filters.items() if k not in ("user_id", "conversation_id")}
-    shapes = shapes_of(connection, window, everyone)
+    shapes = shapes_of(connection, window, of_all_callers(filters))
     simple = run_question(
         connection,
         question_named("simple_calls"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.columns import COHORT_COLUMNS, checked_filters
+from analysis.columns import CALLER_COLUMNS, COHORT_COLUMNS, checked_filters
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
 
@@ -42,6 +42,11 @@ def caller_values(filters: Filters) -> dict[str, Any]:
         "any_user": "user_id" not in filters,
         "any_conversation": "conversation_id" not in filters,
     }
+
+
+def of_all_callers(filters: Filters) -> Filters:
+    """`filters` without those that select one user or one conversation."""
+    return {column: value for column, value in filters.items() if column not in CALLER_COLUMNS}
 
 
 def filter_text(filters: Filters) -> str:
