@@ -7,6 +7,7 @@ the first part that is no text.
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +28,7 @@ def prefix_hashes(
     tokens is the same for every block size. With `hash_key` the hashes are keyed.
     """
     count = min(len(ids) // block_tokens, MAX_BLOCKS)
-    key = b"" if hash_key is None else hashlib.blake2b(hash_key.encode()).digest()
-    running = hashlib.blake2b(digest_size=8, key=key, person=_PERSON)
+    running = hashlib.blake2b(digest_size=8, key=secret_of(hash_key), person=_PERSON)
     running.update(space.encode() + b"\0")
     raw = ids[: count * block_tokens].astype("<u4").tobytes()
     step = 4 * block_tokens
@@ -37,6 +37,12 @@ def prefix_hashes(
         running.update(raw[begin : begin + step])
         digests += running.copy().digest()
     return np.frombuffer(bytes(digests), dtype="<i8").astype(np.int64)
+
+
+@lru_cache(maxsize=16)
+def secret_of(hash_key: str | None) -> bytes:
+    """What BLAKE2b, which takes 64 bytes at most, is keyed by; empty where no key is configured."""
+    return b"" if hash_key is None else hashlib.blake2b(hash_key.encode()).digest()
 
 
 def joined(parts: Sequence[Ids]) -> Ids:

@@ -9,8 +9,9 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
+
+from ingest.counting.prefixes import secret_of
 
 EDGE_SENTENCES = 16
 """So many sentences from the begin of an answer are remembered, and as many from its end."""
@@ -60,14 +61,9 @@ def hash_of(sentence: str, hash_key: str | None) -> int:
     """A signed 64-bit hash of the words of `sentence`; keyed where there is a `hash_key`."""
     text = " ".join(sentence.casefold().split())
     data = text.encode() if text.isascii() else unicodedata.normalize("NFC", text).encode()
-    key = b"" if hash_key is None else _key(hash_key)
+    key = secret_of(hash_key)
     digest = hashlib.blake2b(data, digest_size=8, key=key, person=_PERSON).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-@lru_cache(maxsize=8)
-def _key(hash_key: str) -> bytes:
-    return hashlib.blake2b(hash_key.encode()).digest()
 
 
 def _outside_fences(data: bytes, begin: int) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from ingest.counting.prefixes import secret_of
 from ingest.counting.token_ids import Ids, encoded
 
 SHINGLE_TOKENS = 4
@@ -29,7 +30,7 @@ def text_hash(text: str, hash_key: str | None) -> int:
     """A signed 64-bit hash of `text`, whatever its blanks and Unicode form."""
     plain = text if text.isascii() else unicodedata.normalize("NFC", text)
     same = encoded("".join(plain.split()))
-    digest = blake2b(same, digest_size=8, key=_key(hash_key), person=_PERSON).digest()
+    digest = blake2b(same, digest_size=8, key=secret_of(hash_key), person=_PERSON).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
@@ -59,16 +60,11 @@ def _shingles(ids: Ids, factors: _Words) -> _Words:
 
 
 @lru_cache(maxsize=16)
-def _key(hash_key: str | None) -> bytes:
-    return b"" if hash_key is None else blake2b(hash_key.encode()).digest()
-
-
-@lru_cache(maxsize=16)
 def _seeds(hash_key: str | None) -> tuple[_Words, _Words]:
     """Odd factors for the tokens of a shingle and for the slots, and an offset for each slot."""
     count = SHINGLE_TOKENS + 2 * SLOTS
     raw = b"".join(
-        blake2b(bytes([at]), digest_size=8, key=_key(hash_key), person=_PERSON).digest()
+        blake2b(bytes([at]), digest_size=8, key=secret_of(hash_key), person=_PERSON).digest()
         for at in range(count)
     )
     words = np.frombuffer(raw, dtype="<u8").astype(np.uint64)
