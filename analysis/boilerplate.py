@@ -16,7 +16,7 @@ from analysis.answers_measured import output_costs, shapes_of
 from analysis.claims import CLAIM_SCHEMA
 from analysis.groups import Groups, groups_of
 from analysis.repetition import spent_text
-from analysis.selection import Filters, of_all_callers, selected
+from analysis.selection import Filters, caller_values, of_all_callers, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.calls.content import messages_of
@@ -134,7 +134,13 @@ def said_sentences(connection: Connection, window: Window, filters: Filters) -> 
     )
     connection.register(REPEATED, repeated.select("endpoint_number", "sentence_hash"))
     try:
-        said = run_question(connection, question_named("said_sentences"), **asked, **numbered)
+        said = run_question(
+            connection,
+            question_named("said_sentences"),
+            **asked,
+            **numbered,
+            **caller_values(filters),
+        )
     finally:
         connection.unregister(REPEATED)
     least = pl.col("endpoint_number").replace_strict(
@@ -143,7 +149,7 @@ def said_sentences(connection: Connection, window: Window, filters: Filters) -> 
         return_dtype=pl.Int64,
     )
     answers = pl.col("answer_key").n_unique().over("endpoint_number", "sentence_hash")
-    return said.filter(answers >= least)
+    return said.filter(answers >= least, "is_asked").drop("is_asked")
 
 
 def _endpoints(shapes: pl.DataFrame) -> _Endpoints:

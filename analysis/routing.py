@@ -19,7 +19,7 @@ from analysis.lines import MONEY
 from analysis.model_prices import ModelPrice, model_prices
 from analysis.money import rounded
 from analysis.repetition import spent_text
-from analysis.selection import Filters, of_all_callers, selected
+from analysis.selection import Filters, caller_values, of_all_callers, selected
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from ingest.config import Configuration
@@ -115,6 +115,7 @@ def _routable(connection: Connection, window: Window, filters: Filters) -> pl.Da
         most_input_tokens=MOST_INPUT_TOKENS,
         most_output_tokens=MOST_OUTPUT_TOKENS,
         most_label_tokens=MOST_LABEL_TOKENS,
+        **caller_values(filters),
     )
     counts = simple.group_by("cohort_id").agg(simple_count=pl.len())
     work = ("endpoint", "model")
@@ -123,7 +124,8 @@ def _routable(connection: Connection, window: Window, filters: Filters) -> pl.Da
         (share >= LEAST_RATIO).over(work),
         (pl.col("simple_count").sum() >= LEAST_CALLS).over(work),
     )
-    return simple.join(judged.select("cohort_id", "model"), on="cohort_id", how="inner")
+    asked = simple.filter("is_asked").select("call_no", "cohort_id")
+    return asked.join(judged.select("cohort_id", "model"), on="cohort_id", how="inner")
 
 
 def _rows(connection: Connection, groups: Groups, simple: pl.DataFrame) -> pl.DataFrame:

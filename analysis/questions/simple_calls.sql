@@ -4,7 +4,9 @@
 -- unit: none
 -- params: $cohort_ids are the cohorts selected; $most_input_tokens and $most_output_tokens are the
 --   longest prompt and answer that count, $most_label_tokens the longest answer of unknown shape;
---   $since and $until in nanoseconds or null, half-open, of the begin of service
+--   $since and $until in nanoseconds or null, half-open, of the begin of service; is_asked is
+--   false where only the calls of another $user_id or $conversation_id count, true where $any_user
+--   and $any_conversation are
 -- nulls: none
 -- identity: the rows are a part of the calls of the window
 
@@ -16,7 +18,10 @@ with cohort_choice as (
 
 select
     r.call_no,
-    r.cohort_id
+    r.cohort_id,
+    ($any_user or r.user_id is not distinct from $user_id)
+    and ($any_conversation or r.conversation_id is not distinct from $conversation_id)
+        as is_asked
 from call_rows as r
 inner join cohort_choice as k on r.cohort_id = k.cohort_id
 inner join cohorts as c on r.cohort_id = c.cohort_id

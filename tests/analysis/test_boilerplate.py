@@ -97,6 +97,14 @@ def test_a_sentence_costs_its_share_of_the_decode(ledger_of: LedgerOf) -> None:
     assert claimed == pytest.approx(found["decode_gpu_seconds"], abs=1e-9)
 
 
+def test_what_is_claimed_of_one_user_is_judged_over_all(ledger_of: LedgerOf) -> None:
+    calls = [call(n, closed(n), user_id=("u1", "u2")[n % 2]) for n in range(12)]
+    claims = boilerplate_claims(
+        ledger_of(calls, CONFIGURATION), window=ALL_TIME, where={"user_id": "u1"}
+    )
+    assert claims["decode_ratio"].to_list() == [CLOSING_TOKENS / 20] * 6
+
+
 @pytest.mark.parametrize(
     "answers",
     [

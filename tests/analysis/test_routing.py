@@ -77,6 +77,16 @@ def test_simple_work_is_priced_on_the_cheapest_other_model(ledger_of: LedgerOf) 
     assert claims["decode_ratio"].to_list() == pytest.approx([0.9] * 20)
 
 
+def test_what_is_claimed_of_one_user_is_judged_over_all(ledger_of: LedgerOf) -> None:
+    calls = [
+        *(call(n, user_id=("u1", "u2")[n % 2]) for n in range(20)),
+        *(spoken(n) for n in range(20)),
+    ]
+    ledger = ledger_of(calls, CONFIGURATION)
+    claims = routing_claims(ledger, CONFIGURATION, window=ALL_TIME, where={"user_id": "u1"})
+    assert claims.height == 10
+
+
 # A hundred tokens of input are 0.0001 and two of output 0.00004, against 0.002 a call.
 def test_a_model_that_is_rented_has_the_price_that_was_paid(ledger_of: LedgerOf) -> None:
     rented = {"pool": None, "replica": None, "timing_source": "stream", "endpoint": "/talk"}
