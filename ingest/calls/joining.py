@@ -13,6 +13,7 @@ from ingest.calls.aliases import alias_table
 from ingest.calls.grouping import Rule
 from ingest.calls.timing import INSTANTS, REPLAYED_TIMES
 from ingest.calls.tokens import Buckets
+from ingest.counting.counted import PREFIX_COLUMNS
 from ingest.counting.measures import MEASURE_COLUMNS
 from ingest.records import Call
 
@@ -30,7 +31,6 @@ _COUNTS = tuple(name for name in _TOKENS if name != "tokens_note")
 _ENDPOINT = ("endpoint", "endpoint_source")
 _OUTCOME = ("status", "error_type", "http_status")
 _COST = ("reported_cost", "reported_currency")
-_PREFIX = ("prefix_hashes", "prefix_block_tokens", "volatile_spans", "stable_prefix_hashes")
 _PAYERS = ("feature", "team", "tenant", "user_id", "conversation_id", "environment", "region")
 _OUTERMOST = ("service", "model_requested", "attempt", "retry_of")
 _PLACE = ("trace_id", "span_id", "parent_span_id")
@@ -44,7 +44,7 @@ _SET_APART = frozenset(
         *_ENDPOINT,
         *_OUTCOME,
         *_COST,
-        *_PREFIX,
+        *PREFIX_COLUMNS,
         *MEASURE_COLUMNS,
         *_PAYERS,
     )
@@ -72,7 +72,7 @@ def joined_call(views: Sequence[Call], rule: Rule) -> Call:
         **_columns(failed or innermost, ("status", "error_type")),
         http_status=_first([failed or innermost, *inward_out], "http_status"),
         **_columns(_with(inward_out, "reported_cost"), _COST),
-        **_columns(_with(inward_out, "prefix_hashes"), _PREFIX),
+        **_columns(_with(inward_out, "prefix_hashes"), PREFIX_COLUMNS),
         **_columns(_with(inward_out, "answer_shape"), MEASURE_COLUMNS),
         **(REPLAYED_TIMES if is_cache_hit else {}),
     )

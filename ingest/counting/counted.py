@@ -17,6 +17,8 @@ from ingest.prompt_measures import PromptMeasures
 from ingest.records import Json
 
 ATTRIBUTE = "gpuledger.counted"
+PREFIX_COLUMNS = ("prefix_hashes", "prefix_block_tokens", "volatile_spans", "stable_prefix_hashes")
+"""The columns of a call that are told together: those of one prompt."""
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)]
 

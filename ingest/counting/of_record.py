@@ -11,19 +11,12 @@ from ingest.calls.content import messages_of
 from ingest.calls.missing import TOLD_TOGETHER, missing_note
 from ingest.calls.tokens import Buckets
 from ingest.config import Configuration
+from ingest.counting.counted import PREFIX_COLUMNS
 from ingest.counting.filling import RequestEnd, filled, measure_columns, section_columns
 from ingest.counting.measures import MEASURE_COLUMNS
 from ingest.counting.of_call import Counts
 from ingest.counting.texts import PLAIN_OPERATIONS, Wanted, count, countable
 from ingest.records import Call
-
-PREFIX_COLUMNS = (
-    "prefix_hashes",
-    "prefix_block_tokens",
-    "volatile_spans",
-    "stable_prefix_hashes",
-)
-"""Columns that belong to one another: a record that brings hashes of its own keeps them alone."""
 
 
 def counted_call(call: Call, configuration: Configuration) -> Call:
@@ -86,7 +79,10 @@ def _wanted(call: Call, told: Buckets, configuration: Configuration) -> Wanted:
 
 
 def _sections(call: Call, counts: Counts) -> dict[str, Any]:
-    """The columns of sections and hashes that the record leaves empty."""
+    """The columns of sections and hashes that the record leaves empty.
+
+    A record that brings hashes of its own keeps them alone.
+    """
     is_hashed = call.prefix_hashes is not None
     return {
         name: value
