@@ -1,26 +1,25 @@
 """What is measured of a chunk by itself, once: a document comes again with other calls, a result of
 a tool with every later step.
 
-Owns the memory of chunks that were measured. Refuses to tokenise, and to remember a text: its
-digest stands for it, with its tokens, which depend a little on what stands before it.
+Owns what is measured, and what a chunk is known by: the digest of its text and of its tokens, which
+depend a little on what stands before it. Refuses to tokenise.
 """
 
-from collections import OrderedDict
 from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
 from ingest.counting.markup import markup_of
+from ingest.counting.remembered import Remembered
 from ingest.counting.signatures import signature, text_hash
 from ingest.counting.token_ids import Ids, encoded
 from ingest.counting.vocabulary import vocabulary
 
 REMEMBERED_CHUNKS = 100_000
-"""Some 20 MB; beyond, what was not met for longest is forgotten."""
+"""32 MB; beyond, what was not met for longest is forgotten."""
 
 
 class Piece(NamedTuple):
@@ -42,12 +41,10 @@ class Measured(NamedTuple):
 
 
 class ChunkMemory:
-    """Measured chunks by digest; safe to ask from several threads."""
+    """Measured chunks; safe to ask from several threads."""
 
     def __init__(self, remembered_chunks: int = REMEMBERED_CHUNKS) -> None:
-        self._remembered_chunks = remembered_chunks
-        self._known: OrderedDict[bytes, Measured] = OrderedDict()
-        self._lock = Lock()
+        self._known: Remembered[Measured] = Remembered(remembered_chunks)
 
     def measured(self, piece: Piece) -> Measured:
         """What is known of `piece`."""
@@ -56,21 +53,7 @@ class ChunkMemory:
             digest_size=16,
             key=_terms(piece.encoding, piece.hash_key),
         ).digest()
-        with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
-                return found
-        made = Measured(
-            text_hash=text_hash(piece.text, piece.hash_key),
-            signature=signature(piece.ids, piece.hash_key),
-            markup_tokens=_markup_tokens(piece),
-        )
-        with self._lock:
-            self._known[key] = made
-            if len(self._known) > self._remembered_chunks:
-                self._known.popitem(last=False)
-        return made
+        return self._known.found(key, lambda: _measured(piece))
 
 
 @cache
@@ -82,6 +65,14 @@ def chunk_memory() -> ChunkMemory:
 @lru_cache(maxsize=64)
 def _terms(encoding: str, hash_key: str | None) -> bytes:
     return blake2b(repr((encoding, hash_key)).encode("utf-8", "surrogatepass")).digest()
+
+
+def _measured(piece: Piece) -> Measured:
+    return Measured(
+        text_hash=text_hash(piece.text, piece.hash_key),
+        signature=signature(piece.ids, piece.hash_key),
+        markup_tokens=_markup_tokens(piece),
+    )
 
 
 def _markup_tokens(piece: Piece) -> int:

@@ -5,17 +5,16 @@ twice for it: only what stands around the volatile text is tokenised again.
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ingest.counting.prefixes import joined
+from ingest.counting.remembered import Remembered
 from ingest.counting.token_ids import Ids, encoded, tokenised
 from ingest.counting.vocabulary import vocabulary
 from ingest.counting.volatile import KINDS, MAX_CHARACTERS, VolatileText, volatile_texts
@@ -69,7 +68,7 @@ class Leading:
         """Take `text`, the tokens of which are `ids`."""
         if not text.isascii():
             text = encoded(text).decode()
-        found = _memory().texts(text[: self._characters]) if self._characters else ()
+        found = _volatile(text[: self._characters]) if self._characters else ()
         self._characters = max(self._characters - len(text), 0)
         if not found:
             self._append(ids, ids)
@@ -160,27 +159,12 @@ def _bytes_to(text: str) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(widths)))
 
 
-class _VolatileMemory:
-    """What is volatile in texts, by their digests: a system prompt comes with every call."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[bytes, tuple[VolatileText, ...]] = OrderedDict()
-        self._lock = Lock()
-
-    def texts(self, text: str) -> tuple[VolatileText, ...]:
-        key = blake2b(encoded(text), digest_size=16).digest()
-        with self._lock:
-            known = self._known.get(key)
-        if known is not None:
-            return known
-        found = tuple(volatile_texts(text))
-        with self._lock:
-            self._known[key] = found
-            if len(self._known) > REMEMBERED_TEXTS:
-                self._known.popitem(last=False)
-        return found
+def _volatile(text: str) -> tuple[VolatileText, ...]:
+    """What is volatile in `text`, looked for once: a system prompt comes with every call."""
+    key = blake2b(encoded(text), digest_size=16).digest()
+    return _memory().found(key, lambda: tuple(volatile_texts(text)))
 
 
 @cache
-def _memory() -> _VolatileMemory:
-    return _VolatileMemory()
+def _memory() -> Remembered[tuple[VolatileText, ...]]:
+    return Remembered(REMEMBERED_TEXTS)
