@@ -1,6 +1,6 @@
 """What was measured of a prompt beyond its counts: turns, few-shot examples, chunks of context.
 
-Owns the shape in which the measures outlive the text: keyed hashes and token counts, no text.
+Owns the shape in which the measures outlive the text: hashes and token counts, no text.
 Refuses lists that do not belong to the same chunks.
 """
 

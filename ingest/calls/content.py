@@ -23,16 +23,8 @@ _MESSAGE_KEYS = frozenset(
         *("role", "content", "contents", "parts", "text", "type", "tool_calls", "tool_call"),
         *(*_WRAPPERS, "messages", "message_content", "function", "arguments", "functionCall"),
         *("functionResponse", "function_call", "function_response", "generations", "choices"),
-        *(
-            "kwargs",
-            "data",
-            "output",
-            "input",
-            "inlineData",
-            "fileData",
-            "inline_data",
-            "file_data",
-        ),
+        *("kwargs", "data", "output", "input"),
+        *("inlineData", "fileData", "inline_data", "file_data"),
     }
 )
 """Keys that some sender gives a message, or a part of one."""
