@@ -89,9 +89,7 @@ def prefix_cache_claims(  # noqa: PLR0913 - a question is asked by keywords
     """
     configured = configuration or Configuration()
     groups = groups_of(ledger.connection, configured, by=(), window=window, where=where)
-    sizes = (
-        capacities(ledger.connection, configuration) if capacity_tokens is None else capacity_tokens
-    )
+    sizes = capacities(ledger.connection, configured, capacity_tokens)
     orders = read_prompt_orders(ledger.connection, groups, sizes, most_blocks)
     return claims_of(avoidable_tokens(orders), "unexplained")
 

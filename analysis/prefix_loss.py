@@ -63,7 +63,7 @@ def prefix_loss(  # noqa: PLR0913 - a question is asked by keywords
     """
     connection = ledger.connection
     groups = groups_of(connection, configuration, by=by, window=window, where=where)
-    sizes = capacities(connection, configuration) if capacity_tokens is None else capacity_tokens
+    sizes = capacities(connection, configuration, capacity_tokens)
     orders = read_prompt_orders(connection, groups, sizes, most_blocks)
     found = parts(orders)
     keys, rows = _keyed(orders)
@@ -115,7 +115,7 @@ def _rows(
     )  # fmt: skip
 
 
-def _notes(window: Window, orders: Orders, sizes: Mapping[str, int] | int | None) -> Iterator[str]:
+def _notes(window: Window, orders: Orders, sizes: Mapping[str, int] | int) -> Iterator[str]:
     yield f"window: {window.text()}; every cache is empty at its begin"
     yield from room_notes(orders, sizes)
     asked = orders.is_asked & orders.is_known
@@ -142,7 +142,7 @@ def untold_text(call_count: int) -> str:
     )
 
 
-def room_notes(orders: Orders, sizes: Mapping[str, int] | int | None) -> Iterator[str]:
+def room_notes(orders: Orders, sizes: Mapping[str, int] | int) -> Iterator[str]:
     """How much each cache has room for, and who says so."""
     if not orders.is_limited:
         yield NO_LIMIT

@@ -72,7 +72,7 @@ def volatile_prefixes(  # noqa: PLR0913 - a question is asked by keywords
     """
     connection = ledger.connection
     groups = groups_of(connection, configuration, by=by, window=window, where=where)
-    sizes = capacities(connection, configuration) if capacity_tokens is None else capacity_tokens
+    sizes = capacities(connection, configuration, capacity_tokens)
     orders = read_prompt_orders(connection, groups, sizes, most_blocks)
     moved = moved_prompts(orders)
     frame = groups.labelled(_rows(connection, groups, moved)).select(*groups.columns, *SHOWN)
@@ -101,7 +101,7 @@ def volatile_prefixes_claims(  # noqa: PLR0913 - a question is asked by keywords
     connection = ledger.connection
     configured = configuration or Configuration()
     groups = groups_of(connection, configured, by=BY, window=window, where=where)
-    sizes = capacities(connection, configuration) if capacity_tokens is None else capacity_tokens
+    sizes = capacities(connection, configured, capacity_tokens)
     return claims_of_moved(
         moved_prompts(read_prompt_orders(connection, groups, sizes, most_blocks))
     )
@@ -225,7 +225,7 @@ def _rows(connection: Connection, groups: Groups, moved: pl.DataFrame) -> pl.Dat
 
 
 def _notes(
-    window: Window, orders: Orders, frame: pl.DataFrame, sizes: Mapping[str, int] | int | None
+    window: Window, orders: Orders, frame: pl.DataFrame, sizes: Mapping[str, int] | int
 ) -> Iterator[str]:
     yield f"window: {window.text()}; every cache is empty at its begin"
     yield from room_notes(orders, sizes)

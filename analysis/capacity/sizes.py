@@ -5,13 +5,13 @@ SGLang tells tokens. Data-parallel ranks of one instance add up. Refuses a size 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from analysis.engine_sources import Row, labels_of, marks_of
 from analysis.engine_units import Place, read_units
 from analysis.sql import question_named, run_question
-from ingest.config import Configuration, effective_from_ns
+from ingest.config import Configuration, Pool, effective_from_ns
 from ingest.ledger import Connection
 
 
@@ -93,12 +93,23 @@ def _tokens(row: Row) -> int | None:
     return int(blocks) * int(tokens) or None
 
 
-def max_model_lens(connection: Connection, configuration: Configuration) -> dict[str, int]:
-    """Pool to the tokens that its longest call may have, where that is told.
+def kv_cache_sizes(connection: Connection, configuration: Configuration) -> dict[str, int]:
+    """Pool to the tokens that a replica has KV memory for, where that is told; see `_by_pool`."""
+    return _by_pool(connection, configuration, lambda one: one.kv_cache_tokens)
 
-    What its engines say, the least of them; else its last entry in the configuration that says it.
-    """
+
+def max_model_lens(connection: Connection, configuration: Configuration) -> dict[str, int]:
+    """Pool to the tokens that its longest call may have, where that is told; see `_by_pool`."""
+    return _by_pool(connection, configuration, lambda one: one.max_model_len)
+
+
+def _by_pool(
+    connection: Connection,
+    configuration: Configuration,
+    size: Callable[[Size | Pool], int | None],
+) -> dict[str, int]:
+    """What the engines of a pool say, the least of them; else its last entry that says it."""
     entries = sorted(configuration.pools, key=effective_from_ns)
-    configured = {one.name: one.max_model_len for one in entries if one.max_model_len is not None}
-    told = {pool: sizes[None].max_model_len for pool, sizes in told_sizes(connection).items()}
-    return configured | {pool: size for pool, size in told.items() if size is not None}
+    told = {pool: size(sizes[None]) for pool, sizes in told_sizes(connection).items()}
+    by_pool = [*((one.name, size(one)) for one in entries), *told.items()]
+    return {pool: tokens for pool, tokens in by_pool if tokens is not None}

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from analysis.capacity.sizes import told_sizes
+from analysis.capacity.sizes import kv_cache_sizes
 from analysis.prefix.caches import Floats
 from analysis.prefix.distances import NEVER, Integers
 from analysis.selection import read_cohorts
-from ingest.config import Configuration, effective_from_ns
+from ingest.config import Configuration
 from ingest.ledger import Connection
 
 ENGINE = ("pool", "provider", "model", "adapter")
@@ -44,12 +44,13 @@ def cache_numbers(calls: pl.DataFrame, reach: str) -> Integers:
     return calls.select(number).to_series().to_numpy()
 
 
-def capacities(connection: Connection, configuration: Configuration | None) -> Mapping[str, int]:
-    """Pool to the tokens of KV memory of a replica: by its engines, the least, or configured."""
-    entries = sorted(configuration.pools, key=effective_from_ns) if configuration else ()
-    known = {one.name: one.kv_cache_tokens for one in entries if one.kv_cache_tokens is not None}
-    told = {pool: sizes[None].kv_cache_tokens for pool, sizes in told_sizes(connection).items()}
-    return known | {pool: size for pool, size in told.items() if size is not None}
+def capacities(
+    connection: Connection, configuration: Configuration, capacity_tokens: int | None = None
+) -> Mapping[str, int] | int:
+    """`capacity_tokens` of each cache, else pool to the tokens of its KV memory, where told."""
+    if capacity_tokens is not None:
+        return capacity_tokens
+    return kv_cache_sizes(connection, configuration)
 
 
 def rooms(calls: pl.DataFrame, engines: pl.DataFrame, sizes: Mapping[str, int]) -> Floats:

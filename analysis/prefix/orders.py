@@ -117,7 +117,7 @@ class Orders:
 def read_prompt_orders(
     connection: Connection,
     groups: Groups,
-    sizes: Mapping[str, int] | int | None,
+    sizes: Mapping[str, int] | int,
     most_blocks: int = MOST_BLOCKS,
 ) -> Orders:
     """The calls of the engines of `groups`; `sizes` are tokens of KV memory by pool, or of all.
@@ -139,7 +139,7 @@ def read_prompt_orders(
     if isinstance(sizes, Mapping):
         room_tokens = rooms(prompts.calls, engines, sizes)
     else:
-        room_tokens = np.full(prompts.calls.height, np.inf if sizes is None else float(sizes))
+        room_tokens = np.full(prompts.calls.height, float(sizes))
     orders = Orders(prompts=prompts, stable=stable, room_tokens=room_tokens)
     if not (orders.is_known & orders.is_asked).any():
         raise NoDataError(NO_HASHES)
