@@ -9,12 +9,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from analysis.detections.detected import Asked, Detected, Detection, joined, no, unknown, yes
-from analysis.errors import NoDataError
 from analysis.groups import groups_of
 from analysis.prefix.claims import avoidable_tokens, claims_of
 from analysis.prefix.engines import capacities
-from analysis.prefix.orders import NO_HASHES, Orders, read_prompt_orders
-from analysis.prefix.prompts import MOST_BLOCKS
+from analysis.prefix.orders import Orders, read_prompt_orders
 from analysis.prefix_loss import RUNNING, told_notes
 from analysis.volatile_prefixes import BY, SIMULATED, claims_of_moved, moved_prompts
 from analysis.wording import counted
@@ -28,17 +26,11 @@ def _tokens(asked: Asked) -> pl.DataFrame:
     """`avoidable_tokens` of the calls, with `is_limited` where the room of caches is known."""
 
     def read() -> pl.DataFrame:
-        try:
-            orders = _orders(asked)
-        except NoDataError:
-            return pl.DataFrame()
+        orders = _orders(asked)
         asked.once("moved_prompts", lambda: moved_prompts(orders))
         return avoidable_tokens(orders).with_columns(is_limited=pl.lit(orders.is_limited))
 
-    found = asked.once("avoidable_tokens", read)
-    if found.is_empty():
-        raise NoDataError(NO_HASHES)
-    return found
+    return asked.once("avoidable_tokens", read)
 
 
 def _orders(asked: Asked) -> Orders:
@@ -47,7 +39,7 @@ def _orders(asked: Asked) -> Orders:
         asked.connection, asked.configuration, by=BY, window=asked.window, where=asked.where
     )
     sizes = capacities(asked.connection, asked.configuration)
-    return read_prompt_orders(asked.connection, groups, sizes, MOST_BLOCKS)
+    return read_prompt_orders(asked.connection, groups, sizes)
 
 
 def _lost(asked: Asked, cause: str, sentence: str) -> Detected:
