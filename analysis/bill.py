@@ -84,9 +84,10 @@ def bill_of(
     charged = _served(pieces, is_served)
     priced = _served(costs, is_served)
     is_priced, is_split = np.zeros_like(is_served), np.zeros_like(is_served)
+    with_price = charged.filter(pl.col("rate_id").is_in(priced_rates))
     for frame, known in (
-        (charged.filter(pl.col("rate_id").is_in(priced_rates)), is_priced),
-        (charged.filter(pl.col("rate_id").is_in(priced_rates)), is_split),
+        (with_price, is_priced),
+        (with_price, is_split),
         (priced, is_priced),
         (priced.filter(pl.col("input_billionths").is_not_null()), is_split),
     ):
