@@ -29,15 +29,14 @@ class Pieces:
     """The pieces of one pool's time between `cuts`, one fewer than those.
 
     `times` is the value of the time column of each piece. `replicas` is at least 1.
-    `kv_cache_tokens` and `max_model_len` are of one replica by the configuration, NaN where it does
-    not say; `told` is what engines say, by replica, None for any.
+    `kv_cache_tokens` are of one replica by the configuration, NaN where it does not say; `told` is
+    what engines say, by replica, None for any.
     """
 
     cuts: Instants
     times: Sequence[Any]
     replicas: npt.NDArray[np.int64]
     kv_cache_tokens: Floats
-    max_model_len: Floats
     told: Mapping[str | None, Size]
 
     def inside(self, since: int, until: int) -> tuple[Instants, int]:
@@ -50,11 +49,6 @@ class Pieces:
         """KV tokens that a replica of `lane` has room for, by piece; NaN where not known."""
         told = self.told_of(lane).kv_cache_tokens
         return self.kv_cache_tokens if told is None else np.full(len(self.replicas), float(told))
-
-    def longest_of(self, lane: Lane) -> Floats:
-        """Tokens that one call on `lane` may have, by piece; NaN where not known."""
-        told = self.told_of(lane).max_model_len
-        return self.max_model_len if told is None else np.full(len(self.replicas), float(told))
 
     def told_of(self, lane: Lane) -> Size:
         """What the engine of `lane` says of its size, else the least that one of its pool says."""
@@ -100,7 +94,6 @@ def _pieces(
         times=[times[number][0] for number in place],
         replicas=np.array([_replicas(rates, at) for at in starts], dtype=np.int64),
         kv_cache_tokens=_numbers([one.kv_cache_tokens if one else None for one in in_force]),
-        max_model_len=_numbers([one.max_model_len if one else None for one in in_force]),
         told=told,
     )
 
