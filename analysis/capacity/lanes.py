@@ -49,7 +49,8 @@ class Lane:
 class Lanes:
     """The lanes of an answer; `cohorts` has the selected cohorts, `window` both bounds.
 
-    `silent` has the days since 1970 on which some call of a pool names no replica.
+    `silent` has the days since 1970 on which some call of a pool names no replica. `call_count` is
+    of all calls of the origin, in the window or not.
     """
 
     lanes: tuple[Lane, ...]
