@@ -119,12 +119,12 @@ class VolatileText(NamedTuple):
     kind: str
 
 
-def volatile_texts(text: str, characters: int = MAX_CHARACTERS) -> list[VolatileText]:
-    """What looks volatile in the first `characters` of `text`, in order and without overlap.
+def volatile_texts(text: str) -> list[VolatileText]:
+    """What looks volatile in the first `MAX_CHARACTERS` of `text`, in order and without overlap.
 
     Blanks before it are part of it; what stands beside each other is one, of the kind of the first.
     """
-    head = text[:characters]
+    head = text[:MAX_CHARACTERS]
     found = sorted(
         each for find in (_forms, _labelled, _greeted) for each in islice(find(head), MAX_SPANS)
     )
