@@ -36,7 +36,7 @@ MAD_TO_SIGMA = 1.4826
 MOST_DEVIATIONS = 3.5
 """Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993."""
 LEAST_SPREAD = 0.05
-SHRUNK = {2: 0.71, 3: 0.47, 4: 0.72, 5: 0.73, 6: 0.78, 7: 0.78}
+SHRUNK = {2: 0.71, 3: 0.47, 4: 0.72, 5: 0.73, 6: 0.78, 7: 0.82}
 """What the robust deviation about the median of so few normal days is of the true one, by drawing
 200,000 of them."""
 MANY_SHRUNK = 0.83
