@@ -12,6 +12,7 @@ from analysis.answer import Answer
 from analysis.calendar import calendar_of
 from analysis.extent import no_calls
 from analysis.groups import Groups, groups_of
+from analysis.letters import PICOSECONDS_PER_S
 from analysis.sql import question_named, run_question
 from analysis.window import Window
 from analysis.wording import counted
@@ -37,7 +38,6 @@ FIGURES = (
     "gpu_seconds", "share_ratio", "background_gpu_seconds",
 )  # fmt: skip
 _NUMBERS = ("group_number", "time_number", "caller")
-_PS_PER_S = 1e12
 
 LOOK_NOTE = (
     "batch is what no request of the application is seen above; an application whose requests "
@@ -137,7 +137,7 @@ def _summed(rows: pl.DataFrame, timezone: str) -> pl.DataFrame:
 def _seconds(picoseconds: pl.Expr) -> pl.Expr:
     """The sum in s; null where nothing is known."""
     known = picoseconds.drop_nulls()
-    return pl.when(known.len() > 0).then(known.sum().cast(pl.Float64) / _PS_PER_S)
+    return pl.when(known.len() > 0).then(known.sum().cast(pl.Float64) / PICOSECONDS_PER_S)
 
 
 def _judged(sums: pl.DataFrame) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.claims import no_claims
 from analysis.groups import Groups, groups_of
+from analysis.letters import PICOSECONDS_PER_S
 from analysis.prefix.money import COST, prefill_parts
 from analysis.repetition import HOW_TO_KNOW, spent_text
 from analysis.sql import question_named, run_question
@@ -173,7 +174,7 @@ def _worth(connection: Connection, groups: Groups, keyed: pl.DataFrame) -> pl.Da
         "key",
         "currency",
         pl.col("cost").cast(COST),
-        at_stake_gpu_seconds=pl.col("gpu_ps").cast(pl.Float64) / 1e12,
+        at_stake_gpu_seconds=pl.col("gpu_ps").cast(pl.Float64) / PICOSECONDS_PER_S,
     )
 
 

@@ -13,6 +13,7 @@ from analysis.answer import Answer
 from analysis.calendar import in_order
 from analysis.facts import Facts
 from analysis.groups import Groups, groups_of
+from analysis.letters import PICOSECONDS_PER_S
 from analysis.prefix.engines import capacities
 from analysis.prefix.losses import CAUSES, Whole, parts, portions
 from analysis.prefix.money import prefill_parts
@@ -104,7 +105,7 @@ def _rows(
         long.join(paid, on=["key", "cause"], how="left")
         .with_columns(
             tokens_ratio=pl.when(whole > 0).then(pl.col("tokens") / whole),
-            prefill_gpu_seconds=pl.col("gpu_ps").cast(pl.Float64) / 1e12,
+            prefill_gpu_seconds=pl.col("gpu_ps").cast(pl.Float64) / PICOSECONDS_PER_S,
         )
         .filter((pl.col("tokens") > 0) | (pl.col("prefill_gpu_seconds") > 0))
         .join(keys, on="key")

@@ -13,6 +13,7 @@ from analysis.answer import Answer
 from analysis.claims import no_claims
 from analysis.facts import Facts
 from analysis.groups import Groups, groups_of
+from analysis.letters import PICOSECONDS_PER_S
 from analysis.prefix.engines import capacities
 from analysis.prefix.money import COST, prefill_parts
 from analysis.prefix.orders import Orders, read_prompt_orders
@@ -218,7 +219,7 @@ def _rows(connection: Connection, groups: Groups, moved: pl.DataFrame) -> pl.Dat
     saved = paid.filter(part="saved").select(
         "key",
         "currency",
-        saved_gpu_seconds=pl.col("gpu_ps").cast(pl.Float64) / 1e12,
+        saved_gpu_seconds=pl.col("gpu_ps").cast(pl.Float64) / PICOSECONDS_PER_S,
         saved_cost=pl.col("cost").cast(COST),
     )
     return keys.join(sums, on="key").join(saved, on="key", how="left").drop("key")
