@@ -11,7 +11,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.calendar import calendar_of
 from analysis.extent import no_calls
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.sql import question_named, run_question
 from analysis.window import Window
@@ -37,7 +37,6 @@ FIGURES = (
     "night_ratio", "busiest_hour", "busiest_4_hours_ratio", "day_count",
     "gpu_seconds", "share_ratio", "background_gpu_seconds",
 )  # fmt: skip
-_NUMBERS = ("group_number", "time_number", "caller")
 
 LOOK_NOTE = (
     "batch is what no request of the application is seen above; an application whose requests "
@@ -113,10 +112,10 @@ def _summed(rows: pl.DataFrame, timezone: str) -> pl.DataFrame:
     count = pl.col("call_count")
     by_hour = (
         timed.filter(pl.col("clock_hour").is_not_null())
-        .group_by(*_NUMBERS, "clock_hour")
+        .group_by(*NUMBERS, "clock_hour")
         .agg(count.sum())
         .sort(count, "clock_hour", descending=[True, False])
-        .group_by(_NUMBERS, maintain_order=True)
+        .group_by(NUMBERS, maintain_order=True)
         .agg(
             busiest_hour=pl.col("clock_hour").first(),
             busiest_4_hours_ratio=count.head(FEW_HOURS).sum() / count.sum(),
@@ -124,14 +123,14 @@ def _summed(rows: pl.DataFrame, timezone: str) -> pl.DataFrame:
         )
     )
     gpu = pl.col("gpu_ps").cast(pl.Int128)
-    whole = timed.group_by(_NUMBERS, maintain_order=True).agg(
+    whole = timed.group_by(NUMBERS, maintain_order=True).agg(
         *(count.filter(pl.col("who") == who).sum().alias(f"{who}_count") for who in WHO),
         count.sum(),
         day_count=pl.col("day").n_unique() - pl.col("day").is_null().any(),
         gpu_seconds=_seconds(gpu),
         background_gpu_seconds=_seconds(gpu.filter(pl.col("who") == "background")),
     )
-    return whole.join(by_hour, on=_NUMBERS, how="left", nulls_equal=True)
+    return whole.join(by_hour, on=NUMBERS, how="left", nulls_equal=True)
 
 
 def _seconds(picoseconds: pl.Expr) -> pl.Expr:

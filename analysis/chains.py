@@ -11,7 +11,7 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.claims import no_claims
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.prefix.money import COST, prefill_parts
 from analysis.repetition import HOW_TO_KNOW, spent_text
@@ -35,7 +35,7 @@ FIGURES = (
     "evidence", "chain_count", "call_count", "merged_count", "shared_tokens", "saved_tokens",
     "at_stake_gpu_seconds", "saved_gpu_seconds", "saved_cost", "currency",
 )  # fmt: skip
-_KEYS = ("group_number", "time_number", "caller", "evidence")
+_KEYS = (*NUMBERS, "evidence")
 
 MERGE_NOTE = (
     "saved is the prefill of what the second prompt repeats, at most: one prompt has to ask for "

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from analysis.shared_chunks import GROUP, SharedChunks, bits
+from analysis.groups import NUMBERS
+from analysis.shared_chunks import SharedChunks, bits
 
 BATCH_CALLS = 50_000
 """Calls whose chunks are held at once."""
@@ -39,7 +40,7 @@ class ChunkSets:
 
     def take(self, batch: pl.DataFrame) -> None:
         """Add the calls of `batch`."""
-        keyed = batch.with_columns(group_key=pl.struct(GROUP).hash())
+        keyed = batch.with_columns(group_key=pl.struct(NUMBERS).hash())
         chunks = _taken_apart(keyed)
         is_context = ~pl.col("chunk_is_result")
         of_calls = chunks.filter(is_context) if self.is_context_only else chunks

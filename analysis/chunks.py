@@ -11,10 +11,10 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.chunk_sets import BATCH_CALLS, ChunkSets
 from analysis.extent import no_calls
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.prompt_measures import refuse_unmeasured, unmeasured_notes
 from analysis.selection import caller_values, read_cohorts, selected
-from analysis.shared_chunks import GROUP, SharedChunks
+from analysis.shared_chunks import SharedChunks
 from analysis.sql import question_named, run_in_batches, run_question
 from analysis.window import Window
 from analysis.wording import counted
@@ -65,8 +65,8 @@ def chunks(
     sets = _taken(ledger.connection, groups.values(), ChunkSets(shared=others))
     rows = _rows(ledger.connection, groups, sets)
     refuse_unmeasured(int(rows["known_count"].sum()))
-    shared = others.tokens().cast({name: rows.schema[name] for name in GROUP})
-    joined = rows.join(shared, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    shared = others.tokens().cast({name: rows.schema[name] for name in NUMBERS})
+    joined = rows.join(shared, on=NUMBERS, how="left", nulls_equal=True, maintain_order="left")
     frame = groups.labelled(joined)
     notes = tuple(_notes(groups.window, frame, others.scale))
     return Answer(frame=frame, notes=notes, window=groups.window)

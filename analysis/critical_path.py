@@ -27,11 +27,10 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.calendar import in_order
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.span_tree import UNSAID, Tree, Whole, tree_of
 from analysis.trace_spans import (
     MODEL,
-    NUMBERS,
     RETRIEVAL,
     SPANS_AT_ONCE,
     TOOL,

@@ -13,7 +13,7 @@ from analysis.answer import Answer
 from analysis.claims import no_claims, whole_calls
 from analysis.errors import NoDataError
 from analysis.extent import no_calls
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.repetition import HOW_TO_KNOW, repeated_costs, spent_text
 from analysis.sql import question_named, run_question
 from analysis.window import Window
@@ -35,7 +35,6 @@ FIGURES = (
     "top_1_ratio", "top_10_ratio", "entropy_bits", "output_p95_tokens",
     "covered_count", "covered_gpu_seconds", "covered_cost", "currency",
 )  # fmt: skip
-_NUMBERS = ("group_number", "time_number", "caller")
 
 NO_OUTPUTS = (
     "no answer here has a hash: send answers (gen_ai.output.messages) and set content to "
@@ -121,8 +120,8 @@ def _covered(connection: Connection, groups: Groups, rows: pl.DataFrame) -> pl.D
         **replace(groups, cohorts=cohorts).values(),
         value_count=VALUE_COUNT,
     )
-    numbers = few.select(*_NUMBERS, "group_no")
-    return calls.join(numbers, on=_NUMBERS, nulls_equal=True).select("call_no", "group_no")
+    numbers = few.select(*NUMBERS, "group_no")
+    return calls.join(numbers, on=NUMBERS, nulls_equal=True).select("call_no", "group_no")
 
 
 def _costs(connection: Connection, covered: pl.DataFrame) -> pl.DataFrame:

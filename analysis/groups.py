@@ -18,6 +18,9 @@ from analysis.window import Window
 from ingest.config import Configuration
 from ingest.ledger import Connection
 
+NUMBERS = ("group_number", "time_number", "caller")
+"""The columns by which a question numbers the group, the time and the caller of a row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
@@ -72,7 +75,7 @@ class Groups:
                 labelled = labelled.join(names, on="time_number", how="left")
             elif column in CALLER_COLUMNS:
                 labelled = labelled.rename({"caller": column})
-        own = [c for c in rows.columns if c not in ("group_number", "time_number", "caller")]
+        own = [c for c in rows.columns if c not in NUMBERS]
         return labelled.select(*self.columns, *own)
 
 

@@ -12,7 +12,7 @@ from analysis.answer import Answer
 from analysis.calendar import in_order
 from analysis.errors import NoDataError
 from analysis.extent import no_calls
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.prefix.caches import UNLIMITED, Floats, held_blocks
 from analysis.prefix.claims import avoidable_tokens, claims_of
 from analysis.prefix.distances import NEVER
@@ -41,7 +41,6 @@ LEFT_OUT = (
 )
 BATCH_CALLS = 50_000
 _CACHE = ("reach", "capacity_tokens")
-_GROUP = ("group_number", "time_number", "caller")
 _IS_ASKED = pl.col("group_number").is_not_null()
 
 
@@ -141,7 +140,7 @@ def _sums(calls: pl.DataFrame, held: Floats) -> pl.DataFrame:
         .filter(_IS_ASKED)
         .with_columns(hit_tokens=hit_tokens)
         .with_columns(avoidable_gpu_seconds=avoidable)
-        .group_by(_GROUP)
+        .group_by(NUMBERS)
         .agg(
             known_count=known.sum().cast(pl.Int64),
             unknown_count=(~known).sum().cast(pl.Int64),

@@ -12,7 +12,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.calendar import in_order
 from analysis.facts import Facts
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.prefix.engines import capacities
 from analysis.prefix.losses import CAUSES, Whole, parts, portions
@@ -45,7 +45,6 @@ NO_LIMIT = (
 RUNNING = "a cache takes no room from running calls here: what an engine has left for it is less"
 LEAST_TOLD_RATIO = 0.9
 _PLACES = {cause: place for place, cause in enumerate(CAUSES)}
-_GROUP = ("group_number", "time_number", "caller")
 
 
 def prefix_loss(  # noqa: PLR0913 - a question is asked by keywords
@@ -79,10 +78,10 @@ def prefix_loss(  # noqa: PLR0913 - a question is asked by keywords
 
 def _keyed(orders: Orders) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The groups by `key`, and a row for each call that was asked for, with its `key`."""
-    asked = orders.calls.filter(pl.Series(orders.is_asked)).select("call_no", *_GROUP)
-    keys = asked.select(_GROUP).unique(maintain_order=True).with_row_index("key")
+    asked = orders.calls.filter(pl.Series(orders.is_asked)).select("call_no", *NUMBERS)
+    keys = asked.select(NUMBERS).unique(maintain_order=True).with_row_index("key")
     keys = keys.with_columns(pl.col("key").cast(pl.Int64))
-    calls = asked.join(keys, on=_GROUP, how="left", nulls_equal=True, maintain_order="left")
+    calls = asked.join(keys, on=NUMBERS, how="left", nulls_equal=True, maintain_order="left")
     return keys, calls.select("call_no", "key")
 
 
@@ -110,7 +109,7 @@ def _rows(
         .filter((pl.col("tokens") > 0) | (pl.col("prefill_gpu_seconds") > 0))
         .join(keys, on="key")
         .select(
-            *_GROUP, "cause", "call_count", "tokens", "tokens_ratio", "prefill_gpu_seconds",
+            *NUMBERS, "cause", "call_count", "tokens", "tokens_ratio", "prefill_gpu_seconds",
             "cost", "currency",
         )
     )  # fmt: skip

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from analysis.groups import NUMBERS
+
 MOST_CHUNKS = 2_000_000
 """Different chunks that are held; 40 bytes each, and again where they are added up."""
 
-GROUP = ("group_number", "time_number", "caller")
 SHARED = ("context_tokens", "repeated_tokens", "near_repeated_tokens")
 _SIGNATURE_BYTES = 8
 _KNOWN = {
@@ -37,7 +38,7 @@ class SharedChunks:
 
     def take(self, calls: pl.DataFrame, chunks: pl.DataFrame) -> None:
         """Add `chunks`, of which no call has one twice; `calls` say which group has which key."""
-        labels = calls.select("group_key", *GROUP).unique("group_key")
+        labels = calls.select("group_key", *NUMBERS).unique("group_key")
         totals = chunks.group_by("group_key").agg(
             context_tokens=pl.col("chunk_tokens").cast(pl.Int64).sum()
         )
@@ -62,10 +63,10 @@ class SharedChunks:
         """
         self._settle()
         if not self._totals:
-            columns = dict.fromkeys((*GROUP, *SHARED), pl.Int64)
+            columns = dict.fromkeys((*NUMBERS, *SHARED), pl.Int64)
             return pl.DataFrame(schema=columns | {"caller": pl.String})
         totals = pl.concat(self._totals).group_by("group_key").agg(
-            pl.col(GROUP).first(), pl.col("context_tokens").sum()
+            pl.col(NUMBERS).first(), pl.col("context_tokens").sum()
         )  # fmt: skip
         ordered = self._known.sort("chunk_hash")
         near = _near_others(ordered) if self.scale == 1 else None
@@ -80,7 +81,7 @@ class SharedChunks:
         return (
             totals.join(firsts, on="group_key", how="left")
             .with_columns(repeated_tokens=repeated)
-            .select(*GROUP, *SHARED)
+            .select(*NUMBERS, *SHARED)
         )
 
     def _sampled(self, chunks: pl.DataFrame) -> pl.DataFrame:

@@ -20,12 +20,11 @@ import polars as pl
 
 from analysis.answer import Answer
 from analysis.facts import Facts
-from analysis.groups import groups_of
+from analysis.groups import NUMBERS, groups_of
 from analysis.repetition import known_hashes, not_compared
 from analysis.span_tree import UNSAID, tree_of
 from analysis.trace_spans import (
     MODEL,
-    NUMBERS,
     RETRIEVAL,
     SPANS_AT_ONCE,
     TOOL,

@@ -11,7 +11,7 @@ import polars as pl
 
 from analysis.errors import NoDataError
 from analysis.extent import no_calls
-from analysis.groups import Groups
+from analysis.groups import NUMBERS, Groups
 from analysis.span_tree import UNSAID, Tree, span_keys
 from analysis.sql import question_named, run_question
 from ingest.ledger import Connection
@@ -21,8 +21,6 @@ SPANS_AT_ONCE = 1_000_000
 
 MODEL, TOOL, RETRIEVAL = range(3)
 """What runs at a span, as `part` has it."""
-
-NUMBERS = ("group_number", "time_number", "caller")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

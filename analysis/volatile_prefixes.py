@@ -12,7 +12,7 @@ import polars as pl
 from analysis.answer import Answer
 from analysis.claims import no_claims
 from analysis.facts import Facts
-from analysis.groups import Groups, groups_of
+from analysis.groups import NUMBERS, Groups, groups_of
 from analysis.letters import PICOSECONDS_PER_S
 from analysis.prefix.engines import capacities
 from analysis.prefix.money import COST, prefill_parts
@@ -54,7 +54,6 @@ NOTHING = (
     "no prompt differs early from others that share its text: in what came with its text under "
     "this version of the ledger, and in the forms of docs/counting.md"
 )
-_GROUP = ("group_number", "time_number", "caller")
 
 
 def volatile_prefixes(  # noqa: PLR0913 - a question is asked by keywords
@@ -184,7 +183,7 @@ def _worth_moving(moved: pl.DataFrame) -> pl.DataFrame:
 
     What a group gives up is taken from the gains of all its calls alike.
     """
-    of_kind = [*_GROUP, "kind"]
+    of_kind = [*NUMBERS, "kind"]
     gained, forgone = (pl.col(name).sum().over(of_kind) for name in ("gained", "forgone"))
     computed = pl.col("computed")
     share = (pl.col("gained") / computed).clip(0.0, 1.0) * (1 - forgone / gained)
@@ -195,7 +194,7 @@ def _worth_moving(moved: pl.DataFrame) -> pl.DataFrame:
 
 def _rows(connection: Connection, groups: Groups, moved: pl.DataFrame) -> pl.DataFrame:
     """A row a group and kind, with the numbers of its group."""
-    of_kind = [*_GROUP, "kind"]
+    of_kind = [*NUMBERS, "kind"]
     keys = moved.select(of_kind).unique(maintain_order=True).with_row_index("key")
     keys = keys.with_columns(pl.col("key").cast(pl.Int64))
     keyed = moved.join(keys, on=of_kind, how="left", nulls_equal=True, maintain_order="left")
