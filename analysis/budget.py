@@ -134,7 +134,7 @@ def _kept(scan: Scan) -> Scan:
     return reading
 
 
-def _row(  # noqa: PLR0913 - a budget is compared with all of these
+def _row(
     ledger: Ledger,
     configuration: Configuration,
     one: Budget,
@@ -186,7 +186,7 @@ def _elapsed_ratio(month: Window, reach: Extent) -> float | None:
     return min(1.0, max(0.0, passed))
 
 
-def _outlook(  # noqa: PLR0913 - a budget is compared with all of these
+def _outlook(
     ledger: Ledger,
     configuration: Configuration,
     one: Budget,

@@ -30,7 +30,7 @@ first, then those with one in part, the others from the largest."""
 INSTANTS = ("arrived_at", "started_at", "first_token_at", "ended_at")
 
 
-def calls(  # noqa: PLR0913 - a question is asked by keywords
+def calls(
     ledger: Ledger,
     configuration: Configuration,
     *,

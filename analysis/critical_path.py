@@ -56,7 +56,7 @@ PART_NOTE = (
 )
 
 
-def critical_path(  # noqa: PLR0913 - a question is asked by keywords
+def critical_path(
     ledger: Ledger,
     configuration: Configuration,
     *,

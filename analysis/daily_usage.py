@@ -49,7 +49,7 @@ class DailyUsage:
     later: Mapping[UsageKey, Amounts]
 
 
-def daily_usage(  # noqa: PLR0913 - a question is asked by keywords
+def daily_usage(
     connection: Connection,
     *,
     by: Sequence[str],

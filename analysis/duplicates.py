@@ -147,7 +147,7 @@ def _marked(calls: pl.DataFrame, *, opens_at: Whole, closes_at: Whole) -> pl.Dat
     return marked.join(groups, on="group_no", how="semi", maintain_order="left")
 
 
-def _answer(  # noqa: PLR0913 - each is of one question
+def _answer(
     ledger: Ledger,
     marked: pl.DataFrame,
     window: Window,

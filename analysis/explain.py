@@ -56,7 +56,7 @@ ABSENT: Row = {"cost": NOTHING, "N": None, "idle": None}
 """A line in a period that has it not."""
 
 
-def explain(  # noqa: PLR0913 - a question is asked by keywords
+def explain(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -45,7 +45,7 @@ TOTAL = "total"
 AMOUNTS = ("spent_cost", "per_day_cost", "rest_cost", "forecast_cost", "low_cost", "high_cost")
 
 
-def forecast(  # noqa: PLR0913 - a question is asked by keywords
+def forecast(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -46,7 +46,7 @@ NOT_A_CALL = "not_itemised"
 """The operation of usage that no call tells: nothing was sent."""
 
 
-def goodput(  # noqa: PLR0913 - a question is asked by keywords
+def goodput(
     ledger: Ledger,
     configuration: Configuration,
     *,

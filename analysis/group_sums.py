@@ -79,7 +79,7 @@ class GroupSums:
     replayed: Mapping[BusyKey, int]
 
 
-def group_sums(  # noqa: PLR0913 - a question is asked by keywords
+def group_sums(
     connection: Connection,
     times: pl.DataFrame,
     *,

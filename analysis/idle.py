@@ -67,7 +67,7 @@ COSTS: Mapping[str, Callable[[IdleSums], Decimal | None]] = {
 IDLE_FILTERS = ("pool",)
 
 
-def idle(  # noqa: PLR0913 - a question is asked by keywords
+def idle(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -112,7 +112,7 @@ def _checked(by: Sequence[str]) -> tuple[str, ...]:
     return tuple(by)
 
 
-def _own(  # noqa: PLR0913 - a question is asked by keywords
+def _own(
     ledger: Ledger,
     configuration: Configuration,
     by: Sequence[str],

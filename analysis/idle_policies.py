@@ -42,7 +42,7 @@ class Share:
     cost: Decimal | None
 
 
-def shared_lines(  # noqa: PLR0913 - a question is asked by keywords
+def shared_lines(
     ledger: Ledger,
     configuration: Configuration,
     *,

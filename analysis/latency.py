@@ -28,7 +28,7 @@ ITL_NOTE = (
 )
 
 
-def latency(  # noqa: PLR0913 - a question is asked by keywords
+def latency(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -55,7 +55,7 @@ class LawLines:
     window: Window
 
 
-def law(  # noqa: PLR0913 - a question is asked by keywords
+def law(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -79,7 +79,7 @@ def law(  # noqa: PLR0913 - a question is asked by keywords
     return Answer(frame=frame, notes=found.notes, window=found.window)
 
 
-def law_lines(  # noqa: PLR0913 - a question is asked by keywords
+def law_lines(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -30,7 +30,7 @@ SAID: Mapping[str, str] = {
 """Question to what else is said beside its answer."""
 
 
-def distribution(  # noqa: PLR0913 - a question is asked by keywords
+def distribution(
     name: str,
     ledger: Ledger,
     configuration: Configuration,

@@ -105,7 +105,7 @@ class MonthForecast:
         )
 
 
-def month_forecast(  # noqa: PLR0913 - a question is asked by keywords
+def month_forecast(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -150,7 +150,7 @@ def _unpriced_count(lines: Sequence[Line]) -> int:
     return sum(line.sums.call_count for line in lines if line.sums and line.cost is None)
 
 
-def _lines(  # noqa: PLR0913 - those of a question
+def _lines(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -188,7 +188,7 @@ class RestOfMonth:
 NO_REST = RestOfMonth(lines={}, known={}, days=())
 
 
-def _rest(  # noqa: PLR0913 - those of a question
+def _rest(
     ledger: Ledger,
     configuration: Configuration,
     by: Sequence[str],
@@ -227,7 +227,7 @@ def _rest(  # noqa: PLR0913 - those of a question
     return RestOfMonth(lines=lines, known=known, days=usage.days)
 
 
-def _with_plans(  # noqa: PLR0913 - plans go on for a month
+def _with_plans(
     ledger: Ledger,
     configuration: Configuration,
     rest: RestOfMonth,

@@ -57,7 +57,7 @@ def unused_plan_lines(
     return list(found.values())
 
 
-def plan_lines_ahead(  # noqa: PLR0913 - a rest is of all of these
+def plan_lines_ahead(
     connection: Connection,
     configuration: Configuration,
     *,

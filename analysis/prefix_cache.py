@@ -44,7 +44,7 @@ _CACHE = ("reach", "capacity_tokens")
 _IS_ASKED = pl.col("group_number").is_not_null()
 
 
-def prefix_cache(  # noqa: PLR0913 - a question is asked by keywords
+def prefix_cache(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -72,7 +72,7 @@ def prefix_cache(  # noqa: PLR0913 - a question is asked by keywords
     return Answer(frame=frame, notes=_notes(groups.window, prompts, frame), window=groups.window)
 
 
-def prefix_cache_claims(  # noqa: PLR0913 - a question is asked by keywords
+def prefix_cache_claims(
     ledger: Ledger,
     *,
     window: Window,

@@ -47,7 +47,7 @@ LEAST_TOLD_RATIO = 0.9
 _PLACES = {cause: place for place, cause in enumerate(CAUSES)}
 
 
-def prefix_loss(  # noqa: PLR0913 - a question is asked by keywords
+def prefix_loss(
     ledger: Ledger,
     configuration: Configuration,
     *,

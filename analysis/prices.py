@@ -52,7 +52,7 @@ NO_SHARE = Share(gpu_ps=0, cost=None)
 IDLE_KNOWN = {"origin", "pool"}
 
 
-def prices(  # noqa: PLR0913 - a question is asked by keywords
+def prices(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -24,7 +24,7 @@ CACHED_CALLS = "cached_calls"
 _IS_SAVED = pl.col("is_deterministic").fill_null(value=False)
 
 
-def response_cache(  # noqa: PLR0913 - a question is asked by keywords
+def response_cache(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -67,7 +67,7 @@ SIGN_NOTE = (
 )
 
 
-def siblings(  # noqa: PLR0913 - a question is asked by keywords
+def siblings(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -67,7 +67,7 @@ PaidBy = Mapping[Values, Mapping[str | None, Paid]]
 """Values of the columns grouped by, to currency, to what was paid."""
 
 
-def unit_costs(  # noqa: PLR0913 - a question is asked by keywords
+def unit_costs(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -106,7 +106,7 @@ def _silent(where: Filters | None) -> Filters:
     return {**(where or {}), "conversation_id": None}
 
 
-def _paid(  # noqa: PLR0913 - those of a question
+def _paid(
     ledger: Ledger,
     configuration: Configuration,
     *,

@@ -56,7 +56,7 @@ NOTHING = (
 )
 
 
-def volatile_prefixes(  # noqa: PLR0913 - a question is asked by keywords
+def volatile_prefixes(
     ledger: Ledger,
     configuration: Configuration,
     *,
@@ -84,7 +84,7 @@ def volatile_prefixes(  # noqa: PLR0913 - a question is asked by keywords
     return Answer(frame=frame, notes=notes, window=groups.window)
 
 
-def volatile_prefixes_claims(  # noqa: PLR0913 - a question is asked by keywords
+def volatile_prefixes_claims(
     ledger: Ledger,
     *,
     window: Window,

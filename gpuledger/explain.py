@@ -37,7 +37,7 @@ from ingest.current import open_current
 @ledger_option
 @config_option
 @format_option
-def explain(  # noqa: PLR0913 - one parameter an option
+def explain(
     *,
     period_before: str,
     period_after: str,

@@ -120,7 +120,7 @@ def _mapped(
 )
 @ledger_option
 @config_option
-def ingest_paths(  # noqa: PLR0913, PLR0917 - one parameter an option
+def ingest_paths(  # noqa: PLR0917 - one parameter an option
     paths: tuple[str, ...],
     format_name: str | None,
     mapped: Mapped | None,

@@ -40,7 +40,7 @@ from ingest.current import open_current
 @ledger_option
 @config_option
 @format_option
-def levers(  # noqa: PLR0913, PLR0917 - one parameter an option
+def levers(  # noqa: PLR0917 - one parameter an option
     ledger_path: Path,
     configuration: Configuration,
     output_format: Format,

@@ -44,7 +44,7 @@ SCHEMA = {"table": pl.String, "action": pl.String, "rows": pl.Int64}
 @format_option
 @ledger_option
 @config_option
-def purge_rows(  # noqa: PLR0913, PLR0917 - one parameter an option
+def purge_rows(  # noqa: PLR0917 - one parameter an option
     tables: tuple[str, ...],
     before: int | None,
     traces: tuple[str, ...],

@@ -70,7 +70,7 @@ METRIC_ENDPOINTS = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_E
     show_default=True,
     help="MiB that may wait for the ledger; then senders are told to come back later.",
 )
-def receive(  # noqa: PLR0913, PLR0917 - one parameter an option
+def receive(  # noqa: PLR0917 - one parameter an option
     ledger_path: Path,
     configuration: Configuration,
     http_address: str,

@@ -65,7 +65,7 @@ class DeliveryResult:
     """Whether it lay beside data in a folder, and is by its name none."""
 
 
-def deliver_paths(  # noqa: PLR0913 - what and how, then three that only a few callers set
+def deliver_paths(
     ledger: Ledger,
     paths: Sequence[str],
     configuration: Configuration,
@@ -141,7 +141,7 @@ def _skipped_if_beside(result: DeliveryResult, paths: Sequence[str]) -> Delivery
     return replace(result, error=f"{what}, no telemetry", is_skipped=True)
 
 
-def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument
+def deliver(
     ledger: Ledger,
     source: Source,
     reader: Reader,
@@ -158,7 +158,7 @@ def deliver(  # noqa: PLR0913 - the parts of a delivery, and time as an argument
     return _deliver(ledger, source, reader, configuration, progress, clock)[1]
 
 
-def _deliver(  # noqa: PLR0913, PLR0917 - the parts of a delivery
+def _deliver(  # noqa: PLR0917 - the parts of a delivery
     ledger: Ledger,
     source: Source,
     reader: Reader,

@@ -136,7 +136,7 @@ def _of_lane(
     )
 
 
-def _sums(  # noqa: PLR0913, PLR0917 - what one lane has
+def _sums(  # noqa: PLR0917 - what one lane has
     number: int, piece: Counts, found: Segments, starts: Starts, replicas: Counts, room: Floats
 ) -> pl.DataFrame:
     """One row a piece: `SUMS` and `MAXIMA`."""

@@ -10,7 +10,7 @@ TOLD_TOGETHER = "the run tells them together"
 _FIRST_ERROR = 400
 
 
-def missing_note(  # noqa: PLR0913 - each says something of the reason
+def missing_note(
     input_tokens: int | None,
     output_tokens: int | None,
     *,

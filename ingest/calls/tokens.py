@@ -114,7 +114,7 @@ def token_count(value: object) -> int | None:
     return int(value) if 0 <= value <= MAX_TOKENS else None
 
 
-def buckets(  # noqa: PLR0913 - one argument for each count that sources report
+def buckets(
     *,
     input_tokens: object = None,
     output_tokens: object = None,

@@ -141,7 +141,7 @@ class Prompt:
 NOT_OWN = "not the model's own tokenizer"
 
 
-def prompt_of(  # noqa: PLR0913 - what is noted on the way is asked for by keywords
+def prompt_of(
     messages: Sequence[Message],
     tools: str | None,
     choice: Choice,

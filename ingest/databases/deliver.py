@@ -31,7 +31,7 @@ class Proposal:
     text: str
 
 
-def deliver_databases(  # noqa: PLR0913 - what and how, and time as an argument
+def deliver_databases(
     ledger: Ledger,
     addresses: Sequence[str],
     configuration: Configuration,

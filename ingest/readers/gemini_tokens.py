@@ -10,7 +10,7 @@ from ingest.calls.tokens import buckets, token_count
 from ingest.records import Json
 
 
-def gemini_columns(  # noqa: PLR0913 - the counts that the API reports
+def gemini_columns(
     *, prompt: Json, tool: Json, answer: Json, thoughts: Json, cached: Json, total: Json
 ) -> dict[str, Any]:
     """The token columns of a call, in tokens; the reported ones are the sums of both parts."""

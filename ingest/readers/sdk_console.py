@@ -121,7 +121,7 @@ def _js_printed(record: Mapping[str, Json]) -> Span:
     )
 
 
-def _span(  # noqa: PLR0913 - what the SDKs write in different ways
+def _span(
     record: Mapping[str, Json],
     *,
     trace_id: Json,
