@@ -4,7 +4,6 @@ Owns the comparison of what own GPUs cost with what the same tokens cost where t
 Refuses a price that nobody lists, and to compare a bill of all calls with one of a part of them.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -77,18 +76,14 @@ def prices(
     costs = rounded_costs(found.lines)
     shares = _shares(connection, found, costs, filters, scan)
     (column,) = columns
-    on_gpus = Counter(line.values[column] for line in found.lines if _is_on_gpus(line))
-    listed = _listed(connection, configuration, column, asked, filters)
+    listed = _by_place(found, _listed(connection, configuration, column, asked, filters))
     rows = [
         _row(
             line,
             costs[place],
             column,
             None if shares is None else shares.get(place, NO_SHARE),
-            # Two lines of a group, in two currencies, have each a part of its calls.
-            listed.get(line.values[column])
-            if _is_on_gpus(line) and on_gpus[line.values[column]] == 1
-            else None,
+            listed.get(place),
         )
         for place, line in enumerate(found.lines)
         if line.sums is not None
@@ -131,8 +126,19 @@ def _listed(
     return listed_calls(sums, cohorts, column, configuration)
 
 
-def _is_on_gpus(line: Line) -> bool:
-    return line.sums is not None and line.basis == "gpu"
+def _by_place(found: LawLines, listed: Mapping[str | None, Listed]) -> dict[int, Listed]:
+    """`listed` by the place of the line that has all calls of the group that own GPUs serve.
+
+    Two lines of a group, in two currencies, have each a part of them, and none of it.
+    """
+    (column,) = found.columns
+    places: dict[str | None, list[int]] = {}
+    for place, line in enumerate(found.lines):
+        if line.sums is not None and line.basis == "gpu":
+            places.setdefault(line.values[column], []).append(place)
+    return {
+        own[0]: listed[value] for value, own in places.items() if len(own) == 1 and value in listed
+    }
 
 
 def _row(
