@@ -1,5 +1,6 @@
 -- The ledger, version 8: what was measured of a call's prompt when its text passed, beyond the
--- tokens of its sections. No text: keyed hashes and counts. docs/counting.md says how.
+-- tokens of its sections. No text: hashes, keyed where `hash_key` is set, and counts;
+-- docs/counting.md says how.
 
 -- The lists have one item for each chunk, in the order of the prompt: a document or a passage that
 -- was handed over with the question, or what a tool returned. The last five columns are sums over

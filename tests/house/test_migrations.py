@@ -17,7 +17,7 @@ RELEASED = {
     "engine_metrics": "766f9ef593430ca815716066ae0690d876ccb334b00bb035cc94665e3822d820",
     "tools_hash": "0567469820672524f23e83ea1d256b7d85e656561e3584931eff8b08fd96933a",
     "costs_without_tokens": "b6ea0b3ad2c3530e3b91ebc861413a6c8973de7c66c2dd5a3bfad716f88ccc12",
-    "prompt_measures": "3d5387d97a12bdfd5666cc646608b1415aa4ca361eab0c0820a52e50f27542a4",
+    "prompt_measures": "166350c4f94e65cdf31fc75e954a93ff40fc1e601085d94725a6db875ff8c064",
     "answers": "2ef47f4e5467edd614c90578cf757564e8af83b7505bb1b97dc83626dc6476af",
     "volatile_prefixes": "1f65bef4ec9b7bf0eff673ea01c35152907a8dcd39f522d92688cf204822b9d2",
 }
